@@ -1,0 +1,1 @@
+"""evalstab: is a self-hosted model's judgement stable at long context?"""
