@@ -1,0 +1,1 @@
+"""Who answers: requests to an OpenAI-compatible server and the reading of what comes back."""

@@ -1,0 +1,1 @@
+"""The file tools that an agent may call, confined to a workspace."""

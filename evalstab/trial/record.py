@@ -1,0 +1,163 @@
+"""The record of a trial: an append-only event log, and the waist of the whole house.
+
+Everything before it only writes records; everything after it only reads them. One line is one
+event; all that one step brought stands in one line, written and synced at once, so that a kill at
+any moment costs at most the step in flight. A torn last line is dropped on reading.
+
+The conversation is stored as deltas: ``TrialStarted.messages`` and then what each step appended,
+byte for byte as it was sent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from evalstab.chat import Json
+from evalstab.endpoint.base import Attempt, Reply, usage_total
+from evalstab.findings import Finding
+
+SCHEMA_VERSION = 1
+RECORD_NAME = "events.jsonl"
+Outcome = Literal["completed", "failed", "aborted", "invalid"]
+Ending = Literal[
+    "no_call", "terminal", "step_limit", "time_limit", "endpoint", "context", "interrupted", "agent"
+]
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one tool call; the text that the model got stands in ``Step.append``.
+
+    ``path`` is the workspace path concerned (posix, relative), ``wrote`` whether a file changed.
+    ``error`` is the message the model could read, ``None`` where the tool succeeded.
+    """
+
+    call_id: str
+    name: str
+    path: str | None = None
+    wrote: bool = False
+    error: str | None = None
+    terminal: bool = False
+
+
+class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started"):
+    """The beginning of a trial: what is sent each time, and the first messages.
+
+    ``fields`` are the request's body fields except messages (model, sampling, tools, stream …),
+    exactly as sent. ``source`` names who made the record: our loop, or an importer.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    series: str
+    trial: int
+    attempt: int
+    at: str
+    source: str = "loop"
+    fields: Json
+    messages: tuple[msgspec.Raw, ...]
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
+    """One model response plus the execution of its tool calls; ``number`` counts from 1.
+
+    ``started`` and ``seconds`` are on the trial's monotonic clock. ``append`` holds the messages
+    that this step added to the conversation, as they will be sent. ``findings`` are those of the
+    loop itself; those of the transport stand with their attempt.
+    """
+
+    number: int
+    started: float
+    seconds: float
+    attempts: tuple[Attempt, ...]
+    results: tuple[ToolResult, ...] = ()
+    append: tuple[msgspec.Raw, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def reply(self) -> Reply | None:
+        """The response that was accepted: that of the last attempt."""
+        return self.attempts[-1].reply if self.attempts else None
+
+    @property
+    def context_tokens(self) -> int | None:
+        """Active context of this step as the server counts it, ``None`` where it does not."""
+        return usage_total(self.reply.usage) if self.reply else None
+
+
+class TrialResumed(msgspec.Struct, frozen=True, kw_only=True, tag="trial_resumed"):
+    """The trial went on after an interruption, from the record alone."""
+
+    at: str
+    after_step: int
+
+
+class TrialEnded(msgspec.Struct, frozen=True, kw_only=True, tag="trial_ended"):
+    """The end of a trial; ``seconds`` is the time spent in it, interruptions left out."""
+
+    at: str
+    outcome: Outcome
+    ending: Ending
+    reason: str
+    seconds: float
+
+
+Event = TrialStarted | Step | TrialResumed | TrialEnded
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Event)
+
+
+class Record:
+    """Appends events to a trial's log, each synced before the call returns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _drop_torn_line(path)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def append(self, event: Event) -> None:
+        """Write one event and sync it; raises OSError where the disk refuses."""
+        line = memoryview(_encoder.encode(event) + b"\n")
+        while line:
+            line = line[os.write(self._file, line) :]
+        os.fdatasync(self._file)
+
+    def close(self) -> None:
+        """Close the file; the record stays as it is."""
+        os.close(self._file)
+
+
+def read_events(path: Path) -> Iterator[Event]:
+    """All events of a record, in order; a torn last line is dropped.
+
+    Raises msgspec.ValidationError or DecodeError for a broken line before the last.
+    """
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield _decoder.decode(line)
+
+
+def _drop_torn_line(path: Path) -> None:
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        keep = size
+        block = b""
+        while keep > 0:
+            start = max(0, keep - 65536)
+            file.seek(start)
+            block = file.read(keep - start)
+            newline = block.rfind(b"\n")
+            if newline >= 0:
+                keep = start + newline + 1
+                break
+            keep = start
+        if keep < size:
+            file.truncate(keep)
