@@ -6,6 +6,7 @@ Whether it is repeated is decided in one place, ``retry.py``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -119,7 +120,8 @@ class ChatRequest:
     """One request: the history, the body's other fields (already final), and what was asked.
 
     ``trial_header`` is the value of X-Evalstab-Trial or ``None`` where it must not be sent;
-    ``trial_clock`` is the monotonic time at which the trial began.
+    ``trial_clock`` is the monotonic time at which the trial began. ``watch`` is told, read by
+    read, how many chunks came: for progress displays only.
     """
 
     history: History
@@ -128,7 +130,7 @@ class ChatRequest:
     number: int = 1
     trial_header: str | None = None
     trial_clock: float = 0.0
-    extra_headers: dict[str, str] = field(default_factory=dict)
+    watch: Callable[[int], None] | None = None
 
 
 class Endpoint(Protocol):

@@ -96,13 +96,17 @@ class TrialResumed(msgspec.Struct, frozen=True, kw_only=True, tag="trial_resumed
 
 
 class TrialEnded(msgspec.Struct, frozen=True, kw_only=True, tag="trial_ended"):
-    """The end of a trial; ``seconds`` is the time spent in it, interruptions left out."""
+    """The end of a trial; ``seconds`` is the time spent in it, interruptions left out.
+
+    ``findings`` are those of the ending itself (step limit, time limit).
+    """
 
     at: str
     outcome: Outcome
     ending: Ending
     reason: str
     seconds: float
+    findings: tuple[Finding, ...] = ()
 
 
 Event = TrialStarted | Step | TrialResumed | TrialEnded
