@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 ToolMode = Literal["free", "typed", "none"]
 RankingFormat = Literal["json", "markdown-table", "numbered-list"]
+ToolName = Literal[
+    "list_files", "read_file", "search_files", "write_file", "edit_file", "submit_ranking"
+]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$", max_length=80)]
 RelativePath = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -33,6 +36,13 @@ class Criterion(_Part):
     title: str
     max: float = 10
     min: float = 0
+
+
+class Points(_Part):
+    """The range of the totals in a task without a rubric, both ends inclusive; more is better."""
+
+    min: float = 0
+    max: float
 
 
 class Deliverable(_Part):
@@ -62,7 +72,11 @@ class Limits(_Part):
 
 
 class TaskFile(_Part):
-    """Everything that ``task.toml`` may say; unknown keys are mistakes."""
+    """Everything that ``task.toml`` may say; unknown keys are mistakes.
+
+    ``offer`` restricts the tools of the mode ``tools`` (not set: all of them). Totals are asked
+    for where there is a rubric (``criteria``) or a range of ``points``.
+    """
 
     schema_version: Literal[1]
     name: Identifier
@@ -70,14 +84,30 @@ class TaskFile(_Part):
     language: str
     allow_scripts: tuple[str, ...] = ()
     tools: ToolMode = "free"
+    offer: tuple[ToolName, ...] | None = None
     system: RelativePath | None = None
     prompt: RelativePath
     inputs: RelativePath = "inputs"
     truth: RelativePath | None = None
-    candidates: tuple[Candidate, ...] = Field(min_length=2)
-    criteria: tuple[Criterion, ...] = ()
-    deliverables: tuple[Deliverable, ...] = Field(min_length=1)
+    candidates: tuple[Candidate, ...] = Field(min_length=2, max_length=200)
+    criteria: tuple[Criterion, ...] = Field(default=(), max_length=100)
+    points: Points | None = None
+    deliverables: tuple[Deliverable, ...] = Field(min_length=1, max_length=50)
     limits: Limits = Limits()
+
+    @property
+    def asked(self) -> tuple[Deliverable, ...]:
+        """What the agent must deliver: without tools only the ranking, as its answer."""
+        if self.tools == "none":
+            return tuple(d for d in self.deliverables if d.kind == "ranking")
+        return self.deliverables
+
+    @property
+    def total_range(self) -> tuple[float, float] | None:
+        """Lowest and highest possible total, ``None`` where no totals are asked for."""
+        if self.criteria:
+            return sum(c.min for c in self.criteria), sum(c.max for c in self.criteria)
+        return (self.points.min, self.points.max) if self.points else None
 
 
 class Truth(_Part):
