@@ -1,0 +1,1 @@
+"""Pure functions on text: scripts, languages, repetition. Nothing here knows of models."""
