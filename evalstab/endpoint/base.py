@@ -33,6 +33,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     intended: tuple[IntendedCall, ...] = ()
     finish: str | None = None
     usage: Usage | None = None
+    counted: Usage | None = None
     timings: ServerTimings | None = None
     reasoning_field: ReasoningField | None = None
     reasoning_details: tuple[Json, ...] = ()
