@@ -1,0 +1,61 @@
+"""What all commands share: option panels, where text goes, and errors as exit codes."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+
+BASIC = "Basic"
+CONDITIONS = "Conditions"
+LIMITS = "Limits"
+OUTPUT = "Output"
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def say(line: str) -> None:
+    """One line of prose for people, on stderr."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def silent(_line: str) -> None:
+    """Says nothing (``--quiet``)."""
+
+
+def answer(text: str) -> None:
+    """The answer itself, on stdout."""
+    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    sys.stdout.flush()
+
+
+def answer_json(value: Any) -> None:
+    """The answer as exactly one JSON document on stdout."""
+    import msgspec
+
+    answer(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def verb(command: _Command) -> _Command:
+    """Turn the house's errors into one clear message and the contract's exit code."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        from evalstab.errors import EvalstabError
+
+        try:
+            command(*args, **kwargs)
+        except EvalstabError as error:
+            say(f"error: {error}")
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            sys.stderr.close()
+            raise typer.Exit(0) from None
+
+    return wrapped  # type: ignore[return-value]

@@ -1,0 +1,115 @@
+"""Progress on a terminal, prose on stderr, and the simulator's opener for the verbs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from evalstab.cli.common import answer, answer_json
+from evalstab.sim.open import open_sim
+from evalstab.trial.record import Step
+from evalstab.workflow.request import Announce
+from evalstab.workflow.run import Outcome, People
+from evalstab.workflow.score import summary
+
+
+def people_for(announce: Announce, *, quiet: bool) -> People:
+    """Whom a verb talks to: prose through ``announce``, progress only on a terminal."""
+    lively = sys.stderr.isatty() and not quiet
+    return People(
+        announce=announce,
+        watcher=(lambda file: Progress(file.repeats)) if lively else (lambda _file: Silence()),
+        open_sim=open_sim,
+    )
+
+
+def show(outcome: Outcome, *, as_json: bool, quiet: bool) -> None:
+    """The answer of ``run`` and ``resume`` on stdout."""
+    if as_json:
+        answer_json(outcome.scores)
+    elif not quiet:
+        answer(summary(outcome.folder))
+
+
+class Silence:
+    """Shows nothing: output is not a terminal."""
+
+    def chunks(self, trial: int, count: int) -> None:
+        """Nothing."""
+
+    def step(self, trial: int, step: Step) -> None:
+        """Nothing."""
+
+    def done(self) -> None:
+        """Nothing."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """What is known of one running trial."""
+
+    step: int = 1
+    context: int | None = None
+    chunks: int = 0
+    since: float = field(default_factory=time.monotonic)
+    rate: float | None = None
+
+
+class Progress:
+    """A live table on the terminal: one line a running trial, and the expected remaining time."""
+
+    def __init__(self, repeats: int) -> None:
+        self._repeats = repeats
+        self._began = time.monotonic()
+        self._lines: dict[int, _Line] = {}
+        self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True)
+        self._live.start()
+
+    def chunks(self, trial: int, count: int) -> None:
+        """Count chunks; their rate is shown as tokens a second, since servers send one each."""
+        line = self._lines.setdefault(trial, _Line())
+        line.chunks += count
+        seconds = time.monotonic() - line.since
+        if seconds >= 1:
+            line.rate = line.chunks / seconds
+            line.chunks, line.since = 0, time.monotonic()
+            self._live.update(self._table())
+
+    def step(self, trial: int, step: Step) -> None:
+        """A step was finished."""
+        line = self._lines.setdefault(trial, _Line())
+        line.step = step.number + 1
+        line.context = step.context_tokens or line.context
+        self._live.update(self._table())
+
+    def done(self) -> None:
+        """Take the table away."""
+        self._live.stop()
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        newest = max(self._lines)
+        elapsed = time.monotonic() - self._began
+        for trial, line in sorted(self._lines.items())[-4:]:
+            context = f"{line.context:,} tokens" if line.context else "-"
+            rate = f"{line.rate:,.0f} chunks/s" if line.rate else "-"
+            table.add_row(f"trial {trial} of {self._repeats}", f"step {line.step}", context, rate)
+        table.add_row("", f"elapsed {_clock(elapsed)}", self._remaining(newest, elapsed), "")
+        return table
+
+    def _remaining(self, newest: int, elapsed: float) -> str:
+        finished = newest - 1
+        if finished < 1:
+            return "remaining: known after the first trial"
+        return f"remaining about {_clock(elapsed / finished * (self._repeats - finished))}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

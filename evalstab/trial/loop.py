@@ -1,0 +1,288 @@
+"""One trial: ask, execute the calls, record, until the model or a limit ends it.
+
+The loop knows nothing of servers and tasks beyond what ``TrialPlan`` hands it; all trials of a
+series get the same plan. Every finished step is on disk before the next request is built.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+import msgspec
+
+from evalstab.chat import Json, ToolCall
+from evalstab.endpoint.base import Asked, Attempt, ChatRequest, Endpoint, History, Reply
+from evalstab.endpoint.replay import assistant_message
+from evalstab.endpoint.retry import RetryPolicy, ask
+from evalstab.errors import EndpointUnusable
+from evalstab.findings import Finding, finding
+from evalstab.settings import Replay
+from evalstab.tools.toolbox import Toolbox
+from evalstab.trial.estimate import PromptEstimate
+from evalstab.trial.record import Ending, Outcome, Record, Step, ToolResult, TrialEnded
+
+CUT_CALL = "the arguments of this call arrived incomplete or are no JSON object; it was not run"
+
+
+class Watcher(Protocol):
+    """Told how a trial goes; for progress displays, never for decisions."""
+
+    def chunks(self, trial: int, count: int) -> None:
+        """Chunks of the running response came in."""
+
+    def step(self, trial: int, step: Step) -> None:
+        """A step was finished and recorded."""
+
+    def done(self) -> None:
+        """The series ended or was interrupted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPlan:
+    """What every trial of a series does alike.
+
+    ``fields`` are the request's body fields; ``opening`` the first messages; ``max_seconds``
+    bounds the trial. ``execute_leaked`` runs calls that leaked as markup (off unless asked for).
+    """
+
+    series: str
+    endpoint: Endpoint
+    policy: RetryPolicy
+    opening: tuple[Json, ...]
+    max_steps: int
+    max_seconds: float
+    replay: Replay = "auto"
+    thinking: bool | None = None
+    execute_leaked: bool = False
+    trial_header: bool = False
+    answer_file: str | None = None
+    context_size: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Conversation:
+    """Where a trial stands: rebuilt from the record when a trial is resumed."""
+
+    trial: int
+    attempt: int
+    fields: Json
+    history: History
+    toolbox: Toolbox
+    estimate: PromptEstimate
+    answer_file: str | None = None
+    step: int = 0
+    spent: float = 0.0
+    previous_context: int | None = None
+    last: Step | None = None
+    began: float = field(default_factory=time.monotonic)
+
+    def learn(self, reply: Reply) -> None:
+        """Take over what a reply says of the size of the conversation."""
+        self.estimate.learn(self.history, reply.usage)
+        if reply.usage:
+            self.previous_context = reply.usage.prompt_tokens
+
+    def elapsed(self) -> float:
+        """Seconds spent in this trial, interruptions left out."""
+        return self.spent + time.monotonic() - self.began
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What became of the calls of one reply, and the messages that answer them."""
+
+    results: list[ToolResult]
+    answers: list[Json]
+    findings: list[Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    outcome: Outcome
+    ending: Ending
+    reason: str
+    findings: tuple[Finding, ...] = ()
+
+
+async def run_trial(
+    plan: TrialPlan, talk: Conversation, record: Record, watcher: Watcher
+) -> TrialEnded:
+    """Carry a conversation to its end; every step and the ending stand in the record.
+
+    EndpointUnusable where the endpoint can answer nothing at all; the step in flight is then not
+    part of the record, and resuming asks it again.
+    """
+    end = _end_of(talk.last) if talk.last else None
+    while end is None:
+        end = _limit_reached(plan, talk)
+        if end is None:
+            try:
+                async with asyncio.timeout(plan.max_seconds - talk.elapsed()):
+                    step = await _take_step(plan, talk, watcher)
+            except TimeoutError:
+                end = _time_limit(plan)
+            else:
+                await asyncio.to_thread(record.append, step)
+                watcher.step(talk.trial, step)
+                end = _end_of(step)
+    ended = TrialEnded(
+        at=now(),
+        outcome=end.outcome,
+        ending=end.ending,
+        reason=end.reason,
+        seconds=talk.elapsed(),
+        findings=end.findings,
+    )
+    await asyncio.to_thread(record.append, ended)
+    return ended
+
+
+def now() -> str:
+    """Wall time as recorded: ISO 8601, UTC, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _limit_reached(plan: TrialPlan, talk: Conversation) -> _End | None:
+    if talk.elapsed() >= plan.max_seconds:
+        return _time_limit(plan)
+    if talk.step >= plan.max_steps:
+        reason = f"no end after {plan.max_steps} steps"
+        return _End("failed", "step_limit", reason, (finding("trial.step_limit"),))
+    return None
+
+
+def _time_limit(plan: TrialPlan) -> _End:
+    reason = f"no end after {plan.max_seconds:g} seconds"
+    return _End("failed", "time_limit", reason, (finding("trial.time_limit"),))
+
+
+async def _take_step(plan: TrialPlan, talk: Conversation, watcher: Watcher) -> Step:
+    talk.step += 1
+    started = talk.elapsed()
+    request = _request(plan, talk, lambda count: watcher.chunks(talk.trial, count))
+    attempts = await ask(plan.endpoint, request, plan.policy)
+    last = attempts[-1]
+    if last.action == "end_series":
+        raise EndpointUnusable(last.error or f"the endpoint answered HTTP {last.status}")
+    done = Executed([], [], [])
+    append: list[Json] = []
+    if last.action == "accept" and last.reply is not None:
+        talk.learn(last.reply)
+        append.append(assistant_message(last.reply, plan.replay))
+        done = await asyncio.to_thread(
+            execute,
+            talk.toolbox,
+            last.reply,
+            execute_leaked=plan.execute_leaked,
+            answer_file=talk.answer_file,
+            step=talk.step,
+        )
+        append += done.answers
+    encoded = [msgspec.json.encode(message) for message in append]
+    talk.history.append(*encoded)
+    return Step(
+        number=talk.step,
+        started=started,
+        seconds=talk.elapsed() - started,
+        attempts=tuple(attempts),
+        results=tuple(done.results),
+        append=tuple(msgspec.Raw(message) for message in encoded),
+        findings=tuple(done.findings),
+    )
+
+
+def _request(plan: TrialPlan, talk: Conversation, watch: Callable[[int], None]) -> ChatRequest:
+    asked = Asked(
+        tools=talk.toolbox.offered,
+        stream=bool(talk.fields.get("stream")),
+        max_tokens=talk.fields.get("max_tokens", talk.fields.get("max_completion_tokens")),
+        thinking=plan.thinking,
+        usage_asked=not talk.fields.get("stream") or "stream_options" in talk.fields,
+        prompt_estimate=talk.estimate.of(talk.history),
+        previous_context=talk.previous_context,
+        context_size=plan.context_size,
+    )
+    header = f"{plan.series}/{talk.trial}/{talk.attempt}" if plan.trial_header else None
+    return ChatRequest(
+        history=talk.history,
+        fields=talk.fields,
+        asked=asked,
+        trial_header=header,
+        trial_clock=time.monotonic() - talk.elapsed(),
+        watch=watch,
+    )
+
+
+def execute(
+    toolbox: Toolbox, reply: Reply, *, execute_leaked: bool, answer_file: str | None, step: int
+) -> Executed:
+    """Run all calls of a reply in order, and say what the model is told of them."""
+    done = Executed([], [], [])
+    for call in reply.tool_calls:
+        text = _run_call(toolbox, call, done, step)
+        done.answers.append({"role": "tool", "tool_call_id": call.id, "content": text})
+    if execute_leaked and not reply.tool_calls and reply.intended:
+        texts = []
+        for number, leaked in enumerate(reply.intended):
+            call = ToolCall(id=f"leaked-{number}", name=leaked.name, arguments=leaked.arguments)
+            texts.append(f"Result of {leaked.name}:\n{_run_call(toolbox, call, done, step)}")
+        done.answers.append({"role": "user", "content": "\n\n".join(texts)})
+    if answer_file and reply.content and not done.results:
+        toolbox.keep_answer(answer_file, reply.content)
+    return done
+
+
+def _run_call(toolbox: Toolbox, call: ToolCall, done: Executed, step: int) -> str:
+    arguments = _arguments_of(call)
+    if arguments is None:
+        done.results.append(ToolResult(call_id=call.id, name=call.name, error=CUT_CALL))
+        return f"Error: {CUT_CALL}"
+    outcome = toolbox.call(call.name, arguments)
+    done.findings += [msgspec.structs.replace(found, step=step) for found in outcome.findings]
+    done.results.append(
+        ToolResult(
+            call_id=call.id,
+            name=call.name,
+            path=outcome.path,
+            wrote=outcome.wrote,
+            error=outcome.error,
+            terminal=outcome.terminal,
+        )
+    )
+    return outcome.text
+
+
+def _arguments_of(call: ToolCall) -> Json | None:
+    if not call.complete:
+        return None
+    try:
+        arguments = msgspec.json.decode(call.arguments or "{}")
+    except msgspec.DecodeError:
+        return None
+    return arguments if isinstance(arguments, dict) else None
+
+
+def _end_of(step: Step) -> _End | None:
+    last: Attempt = step.attempts[-1]
+    if last.action != "accept" or last.reply is None:
+        return _failed(last)
+    if any(result.terminal for result in step.results):
+        return _End("completed", "terminal", "the terminal tool was called")
+    if not step.results:
+        return _End("completed", "no_call", "a turn without a tool call")
+    return None
+
+
+def _failed(last: Attempt) -> _End:
+    codes = [found.code for found in last.findings]
+    reason = last.error or (codes[0] if codes else "no answer")
+    if any(found.side == "rig" for found in last.findings):
+        return _End("invalid", "endpoint", reason)
+    if "context.overflow" in codes:
+        return _End("failed", "context", reason)
+    return _End("failed", "endpoint", reason)

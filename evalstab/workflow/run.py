@@ -1,0 +1,189 @@
+"""Run a series, or go on with one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evalstab.chat import Json
+from evalstab.endpoint.openai_chat import OpenAIChat
+from evalstab.endpoint.preflight import Preflight, preflight
+from evalstab.errors import Interrupted
+from evalstab.series.folder import SeriesFile, SeriesFolder, create_series, locked, open_series
+from evalstab.series.repeat import SeriesPlan, Stop, run_series
+from evalstab.settings import EndpointSettings
+from evalstab.task.brief import opening_messages
+from evalstab.trial.loop import TrialPlan, Watcher
+from evalstab.trial.record import TrialEnded
+from evalstab.workflow.prepare import (
+    ANSWER_FILE,
+    Prepared,
+    default_folder,
+    fields_for,
+    max_seconds,
+    prepare,
+    retry_policy,
+    series_file,
+)
+from evalstab.workflow.recorded import recorded
+from evalstab.workflow.request import Announce, RunRequest, SimOpener
+from evalstab.workflow.score import score
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A series that came to its end: where it stands and what it scored."""
+
+    folder: Path
+    scores: Json
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Whom a verb talks to while it works: lines of prose, progress, and a simulator opener."""
+
+    announce: Announce
+    watcher: Callable[[SeriesFile], Watcher]
+    open_sim: SimOpener
+
+
+def run(request: RunRequest, people: People) -> Outcome:
+    """Start a series in a new folder, carry it to its end, score and report it."""
+    prepared = prepare(request)
+    root = request.out or default_folder(prepared)
+    if prepared.simulated is not None:
+        people.announce(
+            f"simulated endpoint {prepared.endpoint}, no model was judged "
+            "(name one with --endpoint or --base-url)"
+        )
+    with ExitStack() as stack:
+        prepared = _with_simulator(prepared, root, people, stack)
+        ready = _async(_preflight(prepared.settings))
+        prepared = replace(prepared, settings=ready.settings)
+        for note in ready.notes:
+            people.announce(note)
+        folder = create_series(root, series_file(prepared), prepared.task.folder)
+        people.announce(f"series {folder.root}")
+        stack.enter_context(locked(root))
+        return _finish(prepared, folder, people)
+
+
+def resume(root: Path, people: People, *, repeats: int | None = None) -> Outcome:
+    """Go on with a series from its records; a finished one is only scored again.
+
+    FolderError where the task, the endpoint's settings or the loop differ from those the series
+    began with: it names what differs.
+    """
+    folder = open_series(root)
+    with ExitStack() as stack:
+        stack.enter_context(locked(root))
+        prepared = recorded(folder, repeats)
+        if _unfinished(folder, prepared.request.repeats):
+            prepared = _with_simulator(prepared, root, people, stack)
+            _async(_preflight(prepared.settings))
+        return _finish(prepared, folder, people)
+
+
+def _finish(prepared: Prepared, folder: SeriesFolder, people: People) -> Outcome:
+    if _unfinished(folder, prepared.request.repeats):
+        _async(_carry_out(prepared, folder, people))
+    return Outcome(folder.root, score(folder.root))
+
+
+def _unfinished(folder: SeriesFolder, repeats: int) -> bool:
+    ended = [t for t in folder.trials() if not t.spoilt and _ended(t.record)]
+    return len(ended) < repeats
+
+
+def _ended(record: Path) -> bool:
+    with record.open("rb") as file:
+        file.seek(max(0, record.stat().st_size - 4096))
+        return b'"type":"trial_ended"' in file.read().rsplit(b"\n", 2)[-2:][0]
+
+
+def _with_simulator(prepared: Prepared, root: Path, people: People, stack: ExitStack) -> Prepared:
+    if prepared.simulated is None:
+        return prepared
+    task = prepared.task
+    truth = task.folder / task.spec.truth if task.spec.truth else None
+    url = stack.enter_context(
+        people.open_sim(
+            prepared.simulated,
+            seed=prepared.request.seed,
+            truth=root / "truth.json",
+            task_truth=truth,
+        )
+    )
+    settings = prepared.settings.model_copy(update={"base_url": f"{url}/v1", "trial_header": True})
+    return replace(prepared, settings=settings)
+
+
+async def _preflight(settings: EndpointSettings) -> Preflight:
+    client = OpenAIChat(settings, os.environ.get(settings.api_key_env))
+    try:
+        return await preflight(client, settings)
+    finally:
+        await client.close()
+
+
+async def _carry_out(
+    prepared: Prepared, folder: SeriesFolder, people: People, stop: Stop | None = None
+) -> list[TrialEnded]:
+    settings, task = prepared.settings, prepared.task
+    client = OpenAIChat(settings, os.environ.get(settings.api_key_env))
+    plan = SeriesPlan(
+        folder=folder,
+        task=task,
+        trial=TrialPlan(
+            series=folder.file.id,
+            endpoint=client,
+            policy=retry_policy(settings),
+            opening=tuple(opening_messages(task)),
+            max_steps=task.spec.limits.max_steps,
+            max_seconds=max_seconds(task, settings),
+            replay=settings.replay_reasoning,
+            thinking=None if settings.thinking == "auto" else settings.thinking == "on",
+            execute_leaked=settings.execute_leaked_calls,
+            trial_header=settings.trial_header,
+            answer_file=ANSWER_FILE if task.spec.tools == "none" else None,
+        ),
+        fields_of=lambda trial: fields_for(task, settings, trial),
+        repeats=prepared.request.repeats,
+        concurrency=prepared.request.concurrency,
+    )
+    watcher = people.watcher(folder.file)
+    try:
+        await client.warm()
+        return await run_series(plan, watcher, stop or _never)
+    finally:
+        watcher.done()
+        await client.close()
+
+
+async def _never(_done: int) -> bool:
+    return False
+
+
+def _async(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run on a fresh event loop; SIGINT and SIGTERM end it with Interrupted."""
+
+    async def guarded() -> _T:
+        task = asyncio.current_task()
+        if task is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work
+
+    try:
+        return asyncio.run(guarded())
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        raise Interrupted(
+            "interrupted: all finished steps are kept; go on with `evalstab resume`"
+        ) from None
