@@ -15,17 +15,21 @@ ToolName = Literal[
 ]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$", max_length=80)]
 RelativePath = Annotated[str, Field(min_length=1, max_length=200)]
+Line = Annotated[
+    str, Field(max_length=200, pattern=r"^[^\s`]([^\x00-\x1f\x7f\x85\u2028\u2029`]*[^\s`])?$")
+]
+Number = Annotated[float, Field(ge=-1e6, le=1e6)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Candidate(_Part):
     """One thing to be ranked; ``file`` is the input file about it, relative to the inputs."""
 
     id: Identifier
-    name: str | None = None
+    name: Line | None = None
     file: RelativePath | None = None
 
 
@@ -33,16 +37,16 @@ class Criterion(_Part):
     """One line of the rubric: points from ``min`` to ``max``, both inclusive."""
 
     id: Identifier
-    title: str
-    max: float = 10
-    min: float = 0
+    title: Line
+    max: Number = 10
+    min: Number = 0
 
 
 class Points(_Part):
     """The range of the totals in a task without a rubric, both ends inclusive; more is better."""
 
-    min: float = 0
-    max: float
+    min: Number = 0
+    max: Number
 
 
 class Deliverable(_Part):
@@ -57,10 +61,10 @@ class Deliverable(_Part):
     path: RelativePath
     kind: Literal["ranking", "markdown", "form"]
     format: RankingFormat | None = None
-    about: str = ""
-    headings: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
-    min_words: int = Field(default=0, ge=0)
+    about: str = Field(default="", max_length=2000)
+    headings: tuple[Line, ...] = Field(default=(), max_length=50)
+    fields: tuple[Line, ...] = Field(default=(), max_length=100)
+    min_words: int = Field(default=0, ge=0, le=100_000)
 
 
 class Limits(_Part):
@@ -80,7 +84,7 @@ class TaskFile(_Part):
 
     schema_version: Literal[1]
     name: Identifier
-    title: str = ""
+    title: str = Field(default="", max_length=200)
     language: str
     allow_scripts: tuple[str, ...] = ()
     tools: ToolMode = "free"

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalstab.tools.paths import RESERVED_NAME, Refused, inside
+from evalstab.task.paths import RESERVED_NAME, Refused, inside
 from evalstab.tools.survey import Survey, survey
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

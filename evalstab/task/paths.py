@@ -1,4 +1,4 @@
-"""Which path texts of a model name a place inside the workspace."""
+"""Which path texts name a place inside a folder: those of task.toml and those of a model."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SEPARATORS = frozenset("/\\.:")
 
 
 class Refused(Exception):
-    """A file operation that is not carried out; the text is written for the model.
+    """A path or file operation that is refused; the text says why and what to do instead.
 
-    ``escape`` is true where the path pointed outside the workspace (``trial.path_escape``).
+    ``escape`` is true where the path pointed outside the folder (``trial.path_escape``).
     """
 
     def __init__(self, message: str, *, escape: bool = False) -> None:
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 def inside(path: str, depth: int) -> tuple[str, ...]:
-    """The names that lead from the workspace to ``path``; at most ``depth`` of them.
+    """The names that lead from the folder to ``path``; at most ``depth`` of them.
 
     ``./`` and doubled slashes are harmless and dropped, names are normalised to NFC. Raises
     Refused for everything that leaves the workspace or could be read differently elsewhere.
@@ -34,8 +34,8 @@ def inside(path: str, depth: int) -> tuple[str, ...]:
         raise Refused(f"the path is longer than {PATH_CHARACTERS} characters. Use a shorter one")
     if _points_outside(path):
         raise Refused(
-            "the path points outside the workspace. Use a path relative to the workspace, as "
-            "list_files shows it, without a leading slash and without '..'",
+            "the path points outside the folder. Use a path relative to it, without a leading "
+            "slash and without '..'",
             escape=True,
         )
     names = tuple(
@@ -67,7 +67,7 @@ def _points_outside(path: str) -> bool:
 
 def _check_name(name: str) -> None:
     if name == "..":
-        raise Refused("'..' is not allowed in a path. Write the path from the workspace down")
+        raise Refused("'..' is not allowed in a path. Write the path from the top folder down")
     if "\\" in name:
         raise Refused("a backslash is not allowed in a path. Separate folders with '/'")
     if any(unicodedata.category(character) in _INVISIBLE for character in name):
