@@ -109,9 +109,10 @@ def krippendorff_alpha(values: npt.ArrayLike, level: Level) -> Value:
     1 = perfect, 0 = chance, negative = systematic disagreement. For partial data, and for readers
     who know it; on complete untied places it repeats mean rho. Candidates valued by fewer than two
     trials take no part. Squared differences by level of measurement: nominal 0/1, interval
-    (a - b)^2, ordinal the same on the ranks among all values, ratio ((a - b) / (a + b))^2. Source: Krippendorff 2011,
-    "Computing Krippendorff's alpha-reliability". Undefined without two values of one candidate,
-    if all values are equal (0/0), and for level "ratio" with negative values.
+    (a - b)^2, ordinal the same on the ranks among all values, ratio ((a - b) / (a + b))^2.
+    Undefined without two values of one candidate, if all values are equal (0/0), and for level
+    "ratio" with negative values. Source: Krippendorff 2011, "Computing Krippendorff's
+    alpha-reliability".
     """
     array = as_scores(values)
     array = array[:, (~np.isnan(array)).sum(axis=0) >= 2]
@@ -152,7 +153,7 @@ def _tie_terms(places: FloatArray) -> FloatArray:
 
 
 def _squared_differences(values: FloatArray, level: Level) -> float:
-    """Sum of the squared differences over all ordered pairs; ordinal values come as pooled ranks."""
+    """Sum of squared differences over all ordered pairs; ordinal values come as pooled ranks."""
     n = len(values)
     if level == "nominal":
         return float(n**2 - (np.unique_counts(values).counts ** 2).sum())

@@ -66,6 +66,14 @@ def standard_deviation(values: npt.ArrayLike) -> Value:
     return Value.of(present.std(ddof=1))
 
 
+def value_range(values: npt.ArrayLike) -> Value:
+    """Largest minus smallest value, in points. Undefined with fewer than 2 values."""
+    present = _present(values)
+    if len(present) < 2:
+        return _too_few(2, len(present))
+    return Value.of(present.max() - present.min())
+
+
 def median(values: npt.ArrayLike) -> Value:
     """Median. Undefined without values."""
     present = _present(values)
