@@ -4,18 +4,21 @@ from collections.abc import Iterator
 
 import regex
 
-from .spans import Span
-from .tokens import tokenise
+from .characters import long_name, script_of
+from .spans import Span, Tier
 
 _RULES = "-=_*~#|+. \t·.…─━═│┃█▓▒░•\u2500-\u257f"
 _SYMBOL_RUN = regex.compile(rf"([^\s{_RULES}])\1{{39,}}+")
 _RULE_RUN = regex.compile(rf"([{_RULES}])\1{{999,}}+")
 _SPACED_RUN = regex.compile(r"([^\s\p{L}\p{N}|\-=_*~#+.])(?:\s{1,3}\1){29,}+")
-_NAN = regex.compile(r"(?i)(?<![\p{L}])(?:nan|-?inf(?:inity)?|null)(?:[\s,;]{1,4}(?:nan|-?inf(?:inity)?|null)){11,}+")
-_NUMBERS = regex.compile(r"(?:[\p{Nd}][\p{Nd}.,:;/ \t-]*+\n?){1,}+")
+_NAN = regex.compile(
+    r"(?i)(?<![\p{L}])(?:nan|-?inf(?:inity)?|null)(?:[\s,;]{1,4}(?:nan|-?inf(?:inity)?|null)){11,}+"
+)
+_NUMBERS = regex.compile(r"\p{Nd}[\p{Nd}.,:;/ \t-]*+")
+_NUMBER_LINES = regex.compile(r"(?:^[\p{Nd}][\p{Nd}.,:;/ \t-]*+\n){2,}+", regex.MULTILINE)
 _MIN_WALL = 600
+_MIN_WALL_LINES = 4000
 _MIN_WHOLE = 6
-_MAX_WHOLE_SYMBOLS = 1
 
 
 def degenerate(text: str) -> list[Span]:
@@ -23,7 +26,8 @@ def degenerate(text: str) -> list[Span]:
 
     Causes: "symbol" (one character 40 times or more, characters that draw rules 1,000 times,
     one symbol between spaces 30 times, or a whole text of at least six times one symbol),
-    "nan" (twelve NaN, inf or null in a row), "numbers" (600 characters of digits on one line).
+    "nan" (twelve NaN, inf or null in a row), "numbers" (600 characters of digits on one line;
+    4,000 over several lines are probable, as a file may hold such data).
     `!!!!!!` is the sign of NaN logits: `detail.symbol` says which character it was.
     """
     whole = _whole(text)
@@ -62,3 +66,18 @@ def _number_walls(text: str) -> Iterator[Span]:
     for match in _NUMBERS.finditer(text):
         if match.end() - match.start() >= _MIN_WALL:
             yield _span(text, match.start(), match.end(), "numbers")
+    for match in _NUMBER_LINES.finditer(text):
+        if match.end() - match.start() >= _MIN_WALL_LINES:
+            yield _span(text, match.start(), match.end(), "numbers", "probable")
+
+
+def _span(text: str, start: int, end: int, cause: str, tier: Tier = "sure") -> Span:
+    return Span(
+        kind="degenerate",
+        start=start,
+        end=end,
+        script=long_name(script_of(text[start])),
+        graphemes=end - start,
+        tier=tier,
+        detail={"cause": cause, "symbol": text[start], "count": end - start},
+    )

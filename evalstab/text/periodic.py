@@ -6,11 +6,11 @@ from one token to half the text in n log n time, at the end of a text as well as
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from .loops import Loop
-from .spans import Tier
 from .tokens import Ids, Tokens, gram_hashes, tokenise
 
 MIN_COPIES = 3
@@ -18,7 +18,8 @@ MIN_TOKENS = 50
 MIN_TOKENS_RECOVERED = 100
 _GRAM = 8
 _MAX_PERIODS = 64
-_SLACK = 2
+SLACK = 2
+"""Tokens by which the last copy may fall short: where it was cut, or glued to what follows."""
 _BLOCK = 2_000_000
 _OVERLAP = 100_000
 _SAMPLE = 80
@@ -62,7 +63,7 @@ def periodic_stretches(ids: Ids) -> list[tuple[int, int, int]]:
         equal = ids[period:] == ids[:-period]
         edges = np.flatnonzero(np.diff(np.concatenate(([0], equal.view(np.int8), [0]))))
         starts, ends = edges[::2], edges[1::2] + period
-        keep = (ends - starts >= MIN_COPIES * period - _SLACK) & (ends - starts >= MIN_TOKENS)
+        keep = (ends - starts >= MIN_COPIES * period - SLACK) & (ends - starts >= MIN_TOKENS)
         found += [(int(a), int(b), period) for a, b in zip(starts[keep], ends[keep], strict=True)]
     found.sort(key=lambda item: (item[0] - item[1], item[2]))
     chosen: list[tuple[int, int, int]] = []
@@ -90,36 +91,36 @@ def _candidate_periods(ids: Ids) -> list[int]:
     return [int(period) for period in periods[np.argsort(-weight, kind="stable")][:_MAX_PERIODS]]
 
 
-def _loops(text: str, offset: int, total: int) -> Iterator[Loop]:
-    tokens = tokenise(text)
-    for first, last, period in periodic_stretches(tokens.ids):
-        yield _loop(text, tokens, (first, last, period), offset, total)
-
-
-def _loop(
-    text: str, tokens: Tokens, stretch: tuple[int, int, int], offset: int, total: int
-) -> Loop:
+def loop_of(text: str, tokens: Tokens, stretch: tuple[int, int, int], *, recovered: bool) -> Loop:
+    """The Loop for a periodic stretch (first, last + 1, period) of the tokens of a text."""
     first, last, period = stretch
     start, end = int(tokens.starts[first]), int(tokens.ends[last - 1])
     block = int(tokens.starts[first + period]) - start
-    at_end = last >= len(tokens) - _SLACK and offset + len(text) == total
-    copies = (last - first + (_SLACK if period > _SLACK else 0)) // period
-    tier: Tier = "sure" if at_end or last - first >= MIN_TOKENS_RECOVERED else "probable"
+    sure = not recovered or last - first >= MIN_TOKENS_RECOVERED
     return Loop(
         kind="verbatim",
-        start=start + offset,
-        end=end + offset,
+        start=start,
+        end=end,
         period=block,
-        copies=copies,
-        tier=tier,
+        copies=(last - first + (SLACK if period > SLACK else 0)) // period,
+        tier="sure" if sure else "probable",
         detail={
             "tokens": last - first,
             "burnt": last - first - period,
             "period_tokens": period,
-            "recovered": not at_end,
+            "recovered": recovered,
             "sample": text[start : start + min(block, _SAMPLE)].strip(),
         },
     )
+
+
+def _loops(text: str, offset: int, total: int) -> Iterator[Loop]:
+    tokens = tokenise(text)
+    reaches_end = offset + len(text) == total
+    for first, last, period in periodic_stretches(tokens.ids):
+        recovered = not (reaches_end and last >= len(tokens) - SLACK)
+        loop = loop_of(text, tokens, (first, last, period), recovered=recovered)
+        yield replace(loop, start=loop.start + offset, end=loop.end + offset)
 
 
 def _merged(first: Loop, second: Loop) -> Loop:

@@ -21,8 +21,9 @@ Ids = npt.NDArray[np.int64]
 class Tokens:
     """Tokens of a text: equal numbers for equal words; offsets are code points.
 
-    A token is a word, a number, one character of a script that has no word spaces or of an
-    unbroken run of more than 48 letters, or a run of one symbol. White space, and the characters that draw rules and tables, are no tokens.
+    A token is a word, a number, a run of one symbol, or one character where there are no word
+    spaces: in scripts that have none and in unbroken runs of more than 48 letters. White space
+    and the characters that draw rules and tables are no tokens.
     Arrays have shape (n,).
     """
 
