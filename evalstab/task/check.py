@@ -9,7 +9,7 @@ from pathlib import Path
 from evalstab.errors import Mistake
 from evalstab.task.draft import Draft, read_draft
 from evalstab.task.folder import TaskFolder
-from evalstab.task.model import Deliverable, Truth
+from evalstab.task.model import ANSWER_FILE, Deliverable, Truth
 from evalstab.task.paths import Refused, inside
 from evalstab.task.truth import read_truth
 from evalstab.text.expected import Expectation
@@ -173,6 +173,10 @@ def _check_candidate_files(folder: TaskFolder, draft: Draft, inputs: Mapping[str
 
 def _check_deliverables(folder: TaskFolder, draft: Draft, inputs: Mapping[str, bytes]) -> None:
     paths: dict[str, str] = {path.casefold(): "an input file" for path in inputs}
+    if ANSWER_FILE in paths:
+        mend = "Choose another name"
+        folder.complain(ANSWER_FILE, "", "answers without tools are kept under this name", mend)
+    paths[ANSWER_FILE] = "the place for answers without tools"
     for index, deliverable in draft.deliverables.items():
         key = f"deliverables[{index + 1}]"
         try:
@@ -190,7 +194,7 @@ def _check_deliverables(folder: TaskFolder, draft: Draft, inputs: Mapping[str, b
                 problem = f"{deliverable.path!r} is already {taken}"
                 folder.complain("task.toml", f"{key}.path", problem, "Choose another path")
         paths[deliverable.path.casefold()] = "a deliverable"
-        _check_form(folder, key, deliverable)
+        _check_form(folder, key, deliverable, draft.value("tools"))
     rankings = [d for d in draft.deliverables.values() if d.kind == "ranking"]
     if draft.spec is not None and len(rankings) != 1:
         folder.complain(
@@ -201,8 +205,12 @@ def _check_deliverables(folder: TaskFolder, draft: Draft, inputs: Mapping[str, b
         )
 
 
-def _check_form(folder: TaskFolder, key: str, deliverable: Deliverable) -> None:
-    if deliverable.kind == "ranking" and deliverable.format is None:
+def _check_form(folder: TaskFolder, key: str, deliverable: Deliverable, tools: str | None) -> None:
+    form = deliverable.format
+    if tools == "typed" and deliverable.kind == "ranking" and form not in {None, "json"}:
+        problem = "submit_ranking writes JSON, so tools = 'typed' needs that format"
+        folder.complain("task.toml", f"{key}.format", problem, "Write format = 'json'")
+    if deliverable.kind == "ranking" and form is None:
         mend = "Add format = 'json', 'markdown-table' or 'numbered-list'"
         folder.complain("task.toml", f"{key}.format", "a ranking needs a format", mend)
     if deliverable.kind == "form" and not deliverable.fields:

@@ -13,6 +13,9 @@ RankingFormat = Literal["json", "markdown-table", "numbered-list"]
 ToolName = Literal[
     "list_files", "read_file", "search_files", "write_file", "edit_file", "submit_ranking"
 ]
+ANSWER_FILE = "answer.md"
+"""Where the answer of a task without tools is kept in the workspace."""
+
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$", max_length=80)]
 RelativePath = Annotated[str, Field(min_length=1, max_length=200)]
 Line = Annotated[

@@ -93,7 +93,7 @@ class Workspace:
         shown = "/".join(names)
         with self._parent(names, create=False) as folder:
             descriptor = _open_file(names[-1], folder, shown)
-        with os.fdopen(descriptor, "rb") as file:
+        try:
             status = os.fstat(descriptor)
             if stat.S_ISDIR(status.st_mode):
                 raise Refused(f"{shown} is a folder. Name a file in it; list_files shows them")
@@ -101,7 +101,10 @@ class Workspace:
                 raise Refused(f"{shown} is no regular file and cannot be read")
             if status.st_size > self.limits.file_bytes:
                 raise Refused(f"{shown} is larger than {self.limits.file_bytes} bytes")
-            return file.read(self.limits.file_bytes + 1)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(self.limits.file_bytes)
+        finally:
+            os.close(descriptor)
 
     def write(self, path: str, data: bytes) -> bool:
         """Write one file, making folders as needed; returns whether anything changed."""
