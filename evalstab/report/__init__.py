@@ -1,0 +1,1 @@
+"""From a scored series to people: one ``Report`` object, several renderers that only lay out."""

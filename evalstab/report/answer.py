@@ -1,0 +1,210 @@
+"""The first screen: may this model's judgement be trusted, and what the numbers cannot say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import cast, get_args
+
+from evalstab.chat import Json
+from evalstab.findings import CODES, UNFINISHED
+from evalstab.report import labels, numbers
+from evalstab.report.facts import Facts, block, index, is_complete, number, numbers_of
+from evalstab.report.page import Answer, Status
+from evalstab.report.sure import rate_sure, tau_sure
+
+NO_VARIATION = "series.no_variation"
+
+
+def question(facts: Facts) -> str:
+    """The question that the first screen answers."""
+    subject = "this judgement" if facts.series.get("simulated") else "this model's judgement"
+    if facts.context is None:
+        return f"Can {subject} be trusted? (The active context is not known.)"
+    size = numbers.context(facts.context)
+    source = "" if facts.context_source == "server" else f" ({facts.context_source})"
+    return f"Can {subject} be trusted at {size}{source} of active context?"
+
+
+def answer(facts: Facts) -> Answer:
+    """Verdict or plain reading, then the facts behind it."""
+    verdict = block(facts.scores, "verdict")
+    status = verdict.get("status")
+    status = cast(Status, status if status in get_args(Status) else "none")
+    reading = _reading(facts)
+    if not facts.valid:
+        return Answer("invalid" if facts.trials else status, _nothing(facts), ())
+    if len(facts.valid) < facts.planned and status in ("none", "invalid"):
+        line = f"{len(facts.valid)} of {facts.planned} trials valid, no verdict."
+    elif status == "none":
+        return Answer(status, f"No gate was asked. {reading}", _points(facts))
+    else:
+        line = _verdict_line(facts, verdict, status)
+    return Answer(status, line, (f"Judgement: {reading}", *_points(facts)))
+
+
+def notices(facts: Facts, seed: object) -> tuple[str, ...]:
+    """What must be known before any number is read; ``seed`` is the sampling seed that was set."""
+    found: list[str] = []
+    if facts.series.get("simulated"):
+        found.append("Simulated endpoint: no model was judged.")
+    if seed == "per-trial":
+        found.append("A sampling seed was sent, another one for each trial.")
+    elif seed is not None:
+        found.append(
+            f"A fixed sampling seed was sent ({labels.name(seed)}): agreement between trials may "
+            "come from the seed and says little about the model."
+        )
+    if _identical(facts):
+        found.append("All trials are identical: determinism, not stability.")
+    if resumed := [index(t) for t in facts.valid if t.get("resumed")]:
+        found.append(f"Interrupted and resumed: trial {', '.join(resumed)}.")
+    return tuple(found)
+
+
+def first_places(facts: Facts) -> str:
+    """Who stood first how often: ``person_11 three times, person_06 once``."""
+    counts = block(facts.stability, "winner").get("counts") or {}
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = [f"{labels.name(who)} {numbers.times(times)}" for who, times in ordered[:5]]
+    if len(ordered) > 5:
+        shown.append(f"{numbers.count(len(ordered) - 5)} others")
+    return ", ".join(shown) or "nobody"
+
+
+def _nothing(facts: Facts) -> str:
+    if not facts.trials:
+        return "No trial has finished: nothing can be said about the model."
+    return (
+        f"0 of {facts.planned} trials valid, no verdict: every attempt was spoilt by something "
+        "other than the model."
+    )
+
+
+def _verdict_line(facts: Facts, verdict: Json, status: Status) -> str:
+    gate = f"gate {labels.name(verdict.get('gate') or 'without a name')}"
+    rules = [r for r in verdict.get("rules") or () if isinstance(r, dict)]
+    blame = [labels.name(r.get("name")) for r in rules if r.get("status") == status]
+    because = f" ({', '.join(blame)})" if blame and status != "pass" else ""
+    trials = numbers.plural(len(facts.valid), "trial")
+    if status == "pass":
+        unseen = number(facts.stability, "unseen_share")
+        tail = f", unseen share up to {numbers.percent(unseen)}" if unseen is not None else ""
+        soft = f" provisionally after {trials}{tail}" if verdict.get("provisional") else ""
+        return f"Pass: {gate} passed{soft}."
+    if status == "fail":
+        return f"Fail: {gate} failed after {trials}{because}."
+    if status == "invalid":
+        return f"Invalid: {gate} cannot be judged by these trials{because}."
+    more = number(verdict, "more_repeats_needed")
+    need = f" About {numbers.plural(int(more), 'more trial')} could decide it." if more else ""
+    return f"Undecided: {gate} is open after {trials}{because}.{need}"
+
+
+def _identical(facts: Facts) -> bool:
+    found = facts.scores.get("findings") or ()
+    return any(isinstance(f, dict) and f.get("code") == NO_VARIATION for f in found)
+
+
+def _reading(facts: Facts) -> str:
+    ranked = len(facts.ranked)
+    if ranked == 0:
+        return "No trial delivered a usable ranking: its stability cannot be judged."
+    if ranked == 1:
+        return "Only one trial delivered a ranking: whether it comes out again is not known."
+    if _identical(facts):
+        return (
+            f"All {ranked} trials gave the same output: this is determinism, not stability, one "
+            "observation repeated."
+        )
+    return _comparison(facts, ranked)
+
+
+def _comparison(facts: Facts, ranked: int) -> str:
+    winner = block(facts.stability, "winner")
+    lowest = number(facts.stability, "kendall_tau", "min")
+    if changes := number(winner, "changes"):
+        return (
+            f"The ranking is not reproducible: the first place changed in {numbers.count(changes)} "
+            f"of {ranked - 1} successive trials ({first_places(facts)})."
+        )
+    if number(winner, "distinct") != 1 or lowest is None:
+        return f"{ranked} trials delivered a ranking; how far they agree could not be computed."
+    if lowest >= 1:
+        return f"The order came out the same in all {ranked} ranked trials."
+    return f"The first place was the same in all {ranked} ranked trials, the order behind it moved."
+
+
+def _points(facts: Facts) -> tuple[str, ...]:
+    found = (_files(facts), _order(facts), _scale(facts), _faults(facts), _unseen(facts))
+    return tuple(point for point in found if point)
+
+
+def _files(facts: Facts) -> str:
+    complete = [t for t in facts.valid if is_complete(t)]
+    return (
+        f"Files: {len(complete)} of {numbers.plural(len(facts.valid), 'trial')} delivered all that "
+        f"was asked ({rate_sure(len(complete), len(facts.valid))}). "
+        "Formal success says nothing about the judgement."
+    )
+
+
+def _order(facts: Facts) -> str:
+    tau = block(facts.stability, "kendall_tau")
+    mean = number(tau, "mean")
+    if mean is None:
+        return ""
+    agree = numbers.percent((1 + mean) / 2)
+    return (
+        f"Order: two trials agree on which of two candidates is better in {agree} of cases "
+        f"(chance 50 %); mean Kendall tau {numbers.decimal(mean)} (chance 0), {tau_sure(tau)}."
+    )
+
+
+def _scale(facts: Facts) -> str:
+    tops = numbers_of(facts.valid, "top_score")
+    if len(tops) < 2:
+        return ""
+    low, high = min(tops), max(tops)
+    if low == high:
+        return f"Scale: the highest total was {numbers.points(low)} in every trial."
+    ratio = number(facts.stability, "scale", "ratio")
+    factor = f", a factor of {numbers.significant(ratio, 2)}" if ratio is not None else ""
+    return (
+        f"Scale: on the same input the highest total went from {numbers.points(low)} to "
+        f"{numbers.points(high)}{factor}."
+    )
+
+
+def _faults(facts: Facts) -> str:
+    per_trial = [_model_faults(t) for t in facts.valid]
+    hit = Counter(name for names in per_trial for name in names)
+    if not hit:
+        return f"Faults of the model: none found in {numbers.plural(len(facts.valid), 'trial')}."
+    ordered = sorted(hit.items(), key=lambda item: (-item[1], item[0]))
+    named = [f"{name} in {count}" for name, count in ordered[:4]]
+    if len(hit) > 4:
+        named.append(f"{len(hit) - 4} other kinds")
+    return (
+        f"Faults of the model in {sum(bool(names) for names in per_trial)} of "
+        f"{numbers.plural(len(facts.valid), 'trial')}: {', '.join(named)}."
+    )
+
+
+def _model_faults(trial: Json) -> set[str]:
+    names = set()
+    for found in trial.get("findings") or ():
+        code = str(found.get("code"))
+        known = CODES.get(code)
+        if found.get("side") == "model" and not (known and known.informational):
+            names.add("unfinished tool calls" if code in UNFINISHED else labels.name(code))
+    return names
+
+
+def _unseen(facts: Facts) -> str:
+    share = number(facts.stability, "unseen_share")
+    if share is None:
+        return ""
+    return (
+        f"Not seen: with {numbers.plural(len(facts.ranked), 'ranked trial')}, up to "
+        f"{numbers.percent(share)} of all trials could behave in a way that none of these did."
+    )

@@ -1,0 +1,190 @@
+"""What ran, with which settings, and how to do it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalstab.chat import Json
+from evalstab.report import labels, numbers
+from evalstab.report.facts import Facts, block, number
+from evalstab.report.page import Block, Command, Paragraph, Section, Table
+from evalstab.series.folder import SeriesFile, SeriesFolder
+
+NOT_SET = "not set"
+NOT_CAPTURED = "not captured"
+SAMPLING = ("temperature", "top_p", "frequency_penalty", "presence_penalty", "max_tokens", "seed")
+EXTRA = ("top_k", "min_p", "repetition_penalty")
+
+
+def what_ran(folder: SeriesFolder, facts: Facts) -> Section:
+    """The table of conditions on the first screen."""
+    file = folder.file
+    conditions = file.conditions
+    rows = [
+        ("task", _task(file, facts)),
+        ("model", _stated(facts.series.get("model"), conditions.get("model"))),
+        ("quantisation", _stated(conditions.get("quant"))),
+        ("endpoint", _endpoint(file, facts)),
+        ("engine", _stated(conditions.get("engine"))),
+        ("active context", _context(facts)),
+        ("sampling", _sampling(file.settings)),
+        ("trials", _protocol(file, facts)),
+        ("launch", _captured(folder.root / "launch.json")),
+        ("hardware", _captured(folder.root / "hardware.jsonl")),
+        ("started", labels.name(file.created)),
+    ]
+    return Section("What ran", (_pairs("condition", rows),), brief=True)
+
+
+def settings(folder: SeriesFolder) -> Section:
+    """Every resolved setting, one a line; a value that is not set is said to be so."""
+    rows = [(key, _value(value)) for key, value in _flat(folder.file.settings)]
+    blocks: list[Block] = [_pairs("setting", rows)] if rows else []
+    note = 'A value that is "not set" was not sent: the server used its own.'
+    return Section("Settings", (Paragraph(note), *blocks))
+
+
+def again(folder: SeriesFolder) -> Section:
+    """The exact commands, and the versions that made these numbers."""
+    place = shlex.quote(labels.visible(folder.root.name))
+    lines = (run_command(folder.file), f"evalstab score {place}", f"evalstab report {place}")
+    versions = [(key, _value(value)) for key, value in _flat(folder.file.versions)]
+    work = [(key, _value(value)) for key, value in _flat(folder.file.work)]
+    return Section(
+        "How to reproduce",
+        (
+            Paragraph(
+                "The first line asks the same task again under the settings above; the others "
+                "compute measures and report again from the records, without the endpoint."
+            ),
+            Command(lines),
+            Paragraph("Two series can be compared where the following is equal."),
+            _pairs("work", work),
+            _pairs("version of", versions),
+        ),
+    )
+
+
+def sampling_seed(settings: Json) -> object:
+    """The sampling seed that was sent, None where none was."""
+    return block(settings, "sampling").get("seed")
+
+
+def run_command(file: SeriesFile) -> str:
+    """The command line that starts a series like this one."""
+    words = ["evalstab", "run", str(file.task.get("name") or "TASK")]
+    endpoint = file.endpoint.get("name")
+    if endpoint and "://" not in str(endpoint):
+        words += ["--endpoint", str(endpoint)]
+    else:
+        base, model = file.endpoint.get("base_url"), file.endpoint.get("model")
+        words += ["--base-url", str(base or "URL"), "--model", str(model or "ID")]
+    words += ["--repeats", str(file.repeats), "--seed", str(file.seed)]
+    conditions = file.conditions
+    for key, usual in (("context", None), ("concurrency", 1), ("cache", "warm"), ("groups", 1)):
+        value = conditions.get(key)
+        if value not in (None, usual, [], [usual]):
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            words += [f"--{key}", text]
+    if conditions.get("shuffle"):
+        words.append("--shuffle")
+    if file.gate and file.gate.get("name"):
+        words += ["--gate", str(file.gate["name"])]
+    return " ".join(shlex.quote(labels.visible(word)) for word in words)
+
+
+def _task(file: SeriesFile, facts: Facts) -> str:
+    name = labels.name(file.task.get("name") or facts.series.get("task") or numbers.UNKNOWN)
+    parts = [name]
+    if facts.candidates:
+        parts.append(numbers.plural(len(facts.candidates), "candidate"))
+    if language := file.task.get("language"):
+        parts.append(f"language {labels.name(language)}")
+    if digest := file.work.get("task_digest") or file.task.get("digest"):
+        parts.append(f"digest {_digest(digest)}")
+    return ", ".join(parts)
+
+
+def _endpoint(file: SeriesFile, facts: Facts) -> str:
+    name = _stated(file.endpoint.get("name"), facts.series.get("endpoint"))
+    if facts.series.get("simulated"):
+        return f"{name}, simulated: no model was judged"
+    base = file.endpoint.get("base_url") or file.settings.get("base_url")
+    return f"{name}, {labels.name(base, 80)}" if base and str(base) != name else name
+
+
+def _context(facts: Facts) -> str:
+    target = number(facts.series, "context_target")
+    aim = f"target {numbers.tokens(target)}" if target is not None else "the task's natural size"
+    if facts.context is None:
+        return f"{numbers.UNKNOWN} ({aim})"
+    by = f"counted by: {facts.context_source}" if facts.context_source else "source not stated"
+    return f"median {numbers.tokens(facts.context)} ({aim}; {by})"
+
+
+def _sampling(settings: Json) -> str:
+    sampling, extra = block(settings, "sampling"), block(settings, "extra_body")
+    known = [(key, sampling.get(key)) for key in SAMPLING]
+    known += [(key, extra.get(key)) for key in EXTRA]
+    parts = [f"{key} {_value(value)}" for key, value in known if value is not None]
+    if missing := [key for key, value in known if value is None]:
+        parts.append(f"{NOT_SET}: {', '.join(missing)}")
+    return "; ".join(parts)
+
+
+def _protocol(file: SeriesFile, facts: Facts) -> str:
+    conditions = file.conditions
+    concurrency = conditions.get("concurrency")
+    parts = [f"{numbers.count(facts.planned)} planned, {numbers.count(len(facts.valid))} valid"]
+    if concurrency not in (None, 1):
+        parts.append(f"{_value(concurrency)} at a time")
+    else:
+        parts.append("one at a time")
+    if cache := conditions.get("cache"):
+        parts.append(f"{_value(cache)} cache")
+    if conditions.get("shuffle"):
+        parts.append("input order shuffled")
+    if (groups := conditions.get("groups")) not in (None, 1):
+        parts.append(f"{_value(groups)} groups")
+    return ", ".join(parts)
+
+
+def _captured(path: Path) -> str:
+    return f"captured, see {path.name}" if path.is_file() else NOT_CAPTURED
+
+
+def _stated(*values: object) -> str:
+    known = (value for value in values if value and value != "unknown")
+    return next((labels.name(value, 80) for value in known), "not stated")
+
+
+def _digest(value: object) -> str:
+    text = labels.visible(value)
+    head, colon, tail = text.partition(":")
+    return f"{head}:{tail[:12]}" if colon else head[:12]
+
+
+def _pairs(title: str, rows: list[tuple[str, str]]) -> Table:
+    return Table((title, "value"), tuple(rows), ("left", "left"))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        path = prefix + labels.name(key, 60)
+        if isinstance(value, Mapping) and value and prefix.count(".") < 4:
+            yield from _flat(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return NOT_SET
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(_value(item) for item in value) or "none"
+    return labels.sentence(value) or "empty" if value != {} else "none"

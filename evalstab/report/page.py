@@ -1,0 +1,135 @@
+"""What a report is made of: plain text, tables and plot data in reading order.
+
+All strings are plain text without any markup, with nothing escaped yet: some of them come from a
+model or a server, so every renderer escapes all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["pass", "fail", "undecided", "invalid", "none"]
+Align = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The first thing a reader sees: a word, one sentence, and the few facts behind it."""
+
+    status: Status
+    line: str
+    points: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One paragraph of text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of short lines."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something to paste into a shell, one command a line."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; every row has as many cells as the header."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    align: tuple[Align, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A piece of what the model wrote: where it stood, and the text, the span between ⟦ and ⟧."""
+
+    where: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quotes:
+    """Several quotes."""
+
+    items: tuple[Quote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """Places of one candidate over the trials; None where it was not ranked.
+
+    ``wins`` counts the trials in which it stood first; ``leader`` marks the one to highlight.
+    """
+
+    label: str
+    places: tuple[float | None, ...]
+    wins: int
+    leader: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BumpData:
+    """Rank trajectories: one x position a trial, place 1 on top."""
+
+    trials: tuple[str, ...]
+    lines: tuple[Trajectory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StripData:
+    """Totals awarded in each trial, one column a trial; an empty column: no totals."""
+
+    trials: tuple[str, ...]
+    columns: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One plot; ``name`` is that of its file without ending, ``alt`` says what it shows."""
+
+    name: str
+    title: str
+    alt: str
+    data: BumpData | StripData
+
+
+Block = Paragraph | Bullets | Command | Table | Quotes | Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands under it; ``brief`` sections make up the terminal summary."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    brief: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole report. ``notices`` are warnings that belong on the first screen."""
+
+    title: str
+    question: str
+    answer: Answer
+    notices: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All plots, in reading order."""
+        blocks = (block for section in self.sections for block in section.blocks)
+        return tuple(block for block in blocks if isinstance(block, Figure))

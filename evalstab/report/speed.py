@@ -1,0 +1,76 @@
+"""Speed by active context: a model may judge well and still be too slow where it matters."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from evalstab.chat import Json
+from evalstab.report import numbers
+from evalstab.report.facts import Facts, block, number
+from evalstab.report.page import Align, Paragraph, Section, Table
+
+EDGES = (0, 4_000, 8_000, 16_000, 32_000, 48_000, 64_000, 96_000, 128_000, 192_000, 256_000)
+_COLUMNS = (("decode_tok_s", "decode tok/s"), ("prefill_tok_s", "prefill tok/s"))
+ALIGN: tuple[Align, ...] = ("left", "right", "right", "right", "right", "right")
+
+
+def by_context(facts: Facts) -> Section:
+    """One row for each range of context in which steps were measured."""
+    points = [
+        point
+        for trial in facts.valid
+        for point in block(trial, "speed").get("by_context") or ()
+        if isinstance(point, dict) and number(point, "context_tokens") is not None
+    ]
+    if not points:
+        text = f"Speed by active context: {numbers.UNKNOWN}, no step has both a size and a rate."
+        return Section("Speed by active context", (Paragraph(text),))
+    header = ("active context, tokens", "steps", *(title for _, title in _COLUMNS))
+    rows = []
+    for low, high in zip(EDGES, (*EDGES[1:], None), strict=True):
+        inside = [p for p in points if _inside(p, low, high)]
+        if inside:
+            rows.append(_row(_name(low, high), inside))
+    note = (
+        "Median over the steps of all valid trials, smallest to largest in brackets. These are "
+        "measurements of this rig under this load, not of the model."
+    )
+    table = Table((*header, "first token, s", "of it cached"), tuple(rows), ALIGN)
+    return Section("Speed by active context", (table, Paragraph(note)))
+
+
+def _inside(point: Json, low: float, high: float | None) -> bool:
+    size = number(point, "context_tokens") or 0
+    return size >= low and (high is None or size < high)
+
+
+def _name(low: int, high: int | None) -> str:
+    if high is None:
+        return f"{numbers.count(low)} and more"
+    return f"{numbers.count(low)} to {numbers.count(high)}"
+
+
+def _row(name: str, points: list[Json]) -> tuple[str, ...]:
+    rates = (_spread(points, key) for key, _ in _COLUMNS)
+    return (name, numbers.count(len(points)), *rates, _spread(points, "ttft_s", 2), _cached(points))
+
+
+def _spread(points: list[Json], key: str, digits: int = 3) -> str:
+    values = [value for value in (number(p, key) for p in points) if value is not None]
+    if not values:
+        return "–"
+    low, middle, high = (
+        numbers.significant(value, digits) for value in (min(values), median(values), max(values))
+    )
+    if low == high:
+        return middle
+    return f"{middle} ({low} to {high})"
+
+
+def _cached(points: list[Json]) -> str:
+    shares = []
+    for point in points:
+        cached, size = number(point, "cached_tokens"), number(point, "context_tokens")
+        if cached is not None and size:
+            shares.append(cached / size)
+    return numbers.percent(median(shares)) if shares else "–"
