@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from evalstab.chat import Json
 from evalstab.errors import ConfigError, UsageError
 
+Json = dict[str, Any]
 CONFIG_NAME = "evalstab.toml"
 SIMULATED = "sim:"
 DEFAULT_ENDPOINT = "sim:drifting"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from evalstab.cli.common import BASIC, CONDITIONS, LIMITS, OUTPUT, say, silent, verb
+from evalstab.cli import options as opt
+from evalstab.cli.common import say, silent, verb
+
+if TYPE_CHECKING:
+    from evalstab.workflow.request import RunRequest
 
 EXAMPLES = """
 Examples:
@@ -16,109 +19,76 @@ evalstab run eleven-profiles [dim]# simulated endpoint, nothing to set up[/dim]
 
 evalstab run eleven-profiles --base-url http://localhost:8000/v1 --model my-model
 
-evalstab run eleven-profiles --endpoint minimax-awq --repeats 5 --gate nightly
-
 evalstab run three-notes --endpoint small --set task.tools=typed --set tool_choice=required
 """
+
+_SETTINGS = {
+    "base_url": "base_url",
+    "model": "model",
+    "api_key_env": "api_key_env",
+    "thinking": "thinking",
+    "max_tokens": "sampling.max_tokens",
+    "retries": "retries",
+}
+"""Flags that are endpoint settings, by their dotted key."""
 
 
 @verb
 def command(
-    task: Annotated[str, typer.Argument(help="A task's name or folder.", show_default=False)],
-    endpoint: Annotated[
-        str | None,
-        typer.Option(help="A name from evalstab.toml, or sim:PERSONA.", rich_help_panel=BASIC),
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            help="The endpoint, for example http://localhost:8000/v1.", rich_help_panel=BASIC
-        ),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="The model's id.", rich_help_panel=BASIC)
-    ] = None,
-    api_key_env: Annotated[
-        str | None,
-        typer.Option(help="The variable that holds the key.", rich_help_panel=BASIC),
-    ] = None,
-    repeats: Annotated[int, typer.Option(help="Trials.", rich_help_panel=BASIC)] = 5,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of this tool; never sent.", rich_help_panel=CONDITIONS),
-    ] = None,
-    concurrency: Annotated[
-        int, typer.Option(help="Trials at once.", rich_help_panel=CONDITIONS)
-    ] = 1,
-    thinking: Annotated[
-        str | None, typer.Option(help="on, off or auto.", rich_help_panel=CONDITIONS)
-    ] = None,
-    no_stream: Annotated[
-        bool, typer.Option("--no-stream", help="Ask for whole answers.", rich_help_panel=CONDITIONS)
-    ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="Any setting, key=value; may be repeated.", rich_help_panel=CONDITIONS
-        ),
-    ] = None,
-    max_steps: Annotated[
-        int | None, typer.Option(help="Steps a trial.", rich_help_panel=LIMITS)
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(help="Tokens a response.", rich_help_panel=LIMITS)
-    ] = None,
-    retries: Annotated[
-        int | None, typer.Option(help="Repeats of a failed request.", rich_help_panel=LIMITS)
-    ] = None,
-    idle_timeout: Annotated[
-        float | None,
-        typer.Option(help="Seconds of silence that end a request.", rich_help_panel=LIMITS),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The series folder.", rich_help_panel=OUTPUT)
-    ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option(
-            "--json", help="Print scores.json instead of the summary.", rich_help_panel=OUTPUT
-        ),
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No progress, no prose.", rich_help_panel=OUTPUT)
-    ] = False,
+    ctx: typer.Context,
+    task: opt.TaskArgument,
+    endpoint: opt.Endpoint = None,
+    base_url: opt.BaseUrl = None,
+    model: opt.Model = None,
+    api_key_env: opt.ApiKeyEnv = None,
+    repeats: opt.Repeats = 5,
+    seed: opt.Seed = None,
+    concurrency: opt.Concurrency = "1",
+    thinking: opt.Thinking = None,
+    language: opt.Language = None,
+    no_stream: opt.NoStream = False,
+    settings: opt.Set = None,
+    max_steps: opt.MaxSteps = None,
+    max_tokens: opt.MaxTokens = None,
+    retries: opt.Retries = None,
+    idle_timeout: opt.IdleTimeout = None,
+    out: opt.Out = None,
+    as_json: opt.AsJson = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Run a task N times against an endpoint, score how stable it was, and report it."""
-    flags: dict[str, Any] = {
-        "base_url": base_url,
-        "model": model,
-        "api_key_env": api_key_env,
-        "thinking": thinking,
-        "stream": False if no_stream else None,
-        "sampling.max_tokens": max_tokens,
-        "retries": retries,
-        "timeouts.idle": idle_timeout,
-    }
-    overrides: dict[str, Any] = {"limits.max_steps": max_steps}
-    _assign(settings or [], flags, overrides)
     from evalstab.cli.people import people_for, show
-    from evalstab.workflow.request import RunRequest
     from evalstab.workflow.run import run
 
-    outcome = run(
-        RunRequest(
-            task=task,
-            endpoint=endpoint,
-            flags={key: value for key, value in flags.items() if value is not None},
-            task_overrides={key: value for key, value in overrides.items() if value is not None},
-            repeats=repeats,
-            concurrency=concurrency,
-            seed=seed,
-            out=out,
-        ),
-        people_for(silent if quiet else say, quiet=quiet),
-    )
+    outcome = run(request_of(ctx.params), people_for(silent if quiet else say, quiet=quiet))
     show(outcome, as_json=as_json, quiet=quiet)
+
+
+def request_of(params: dict[str, Any]) -> RunRequest:
+    """The command line's options as one request."""
+    from evalstab.workflow.request import RunRequest, parse_levels
+
+    flags = {key: params[name] for name, key in _SETTINGS.items() if params[name] is not None}
+    overrides = {
+        key: params[name]
+        for name, key in (("max_steps", "limits.max_steps"), ("language", "language"))
+        if params[name] is not None
+    }
+    if params["no_stream"]:
+        flags["stream"] = False
+    if params["idle_timeout"] is not None:
+        flags["timeouts.idle"] = flags["timeouts.first_token"] = params["idle_timeout"]
+    _assign(params["settings"] or [], flags, overrides)
+    return RunRequest(
+        task=params["task"],
+        endpoint=params["endpoint"],
+        flags=flags,
+        task_overrides=overrides,
+        repeats=params["repeats"],
+        concurrency=parse_levels(params["concurrency"]),
+        seed=params["seed"],
+        out=params["out"],
+    )
 
 
 def _assign(pairs: list[str], flags: dict[str, Any], overrides: dict[str, Any]) -> None:

@@ -121,7 +121,8 @@ class ChatRequest:
     """One request: the history, the body's other fields (already final), and what was asked.
 
     ``trial_header`` is the value of X-Evalstab-Trial or ``None`` where it must not be sent;
-    ``trial_clock`` is the monotonic time at which the trial began. ``watch`` is told, read by
+    ``trial_clock`` is the monotonic time at which the trial began and ``deadline`` the one at which
+    it must end (the answer is then cut and kept as far as it came). ``watch`` is told, read by
     read, how many chunks came: for progress displays only.
     """
 
@@ -131,6 +132,7 @@ class ChatRequest:
     number: int = 1
     trial_header: str | None = None
     trial_clock: float = 0.0
+    deadline: float | None = None
     watch: Callable[[int], None] | None = None
 
 

@@ -64,7 +64,7 @@ class Choice(msgspec.Struct):
 
 
 class Frame(msgspec.Struct):
-    """One JSON event. ``error`` and ``base_resp`` may say that HTTP 200 was no success (C3, C22)."""
+    """One JSON event; ``error`` or ``base_resp`` may say that HTTP 200 was no success (C3, C22)."""
 
     choices: list[Choice] | None = None
     usage: Any = None

@@ -121,15 +121,12 @@ async def run_trial(
     while end is None:
         end = _limit_reached(plan, talk)
         if end is None:
-            try:
-                async with asyncio.timeout(plan.max_seconds - talk.elapsed()):
-                    step = await _take_step(plan, talk, watcher)
-            except TimeoutError:
-                end = _time_limit(plan)
-            else:
-                await asyncio.to_thread(record.append, step)
-                watcher.step(talk.trial, step)
-                end = _end_of(step)
+            step = await _take_step(plan, talk, watcher)
+            await asyncio.to_thread(record.append, step)
+            watcher.step(talk.trial, step)
+            end = _end_of(step)
+            if end is not None and end.ending == "endpoint":
+                end = _limit_reached(plan, talk) or end
     ended = TrialEnded(
         at=now(),
         outcome=end.outcome,
@@ -149,16 +146,12 @@ def now() -> str:
 
 def _limit_reached(plan: TrialPlan, talk: Conversation) -> _End | None:
     if talk.elapsed() >= plan.max_seconds:
-        return _time_limit(plan)
+        reason = f"no end after {plan.max_seconds:g} seconds"
+        return _End("failed", "time_limit", reason, (finding("trial.time_limit"),))
     if talk.step >= plan.max_steps:
         reason = f"no end after {plan.max_steps} steps"
         return _End("failed", "step_limit", reason, (finding("trial.step_limit"),))
     return None
-
-
-def _time_limit(plan: TrialPlan) -> _End:
-    reason = f"no end after {plan.max_seconds:g} seconds"
-    return _End("failed", "time_limit", reason, (finding("trial.time_limit"),))
 
 
 async def _take_step(plan: TrialPlan, talk: Conversation, watcher: Watcher) -> Step:
@@ -214,6 +207,7 @@ def _request(plan: TrialPlan, talk: Conversation, watch: Callable[[int], None]) 
         asked=asked,
         trial_header=header,
         trial_clock=time.monotonic() - talk.elapsed(),
+        deadline=time.monotonic() + plan.max_seconds - talk.elapsed(),
         watch=watch,
     )
 

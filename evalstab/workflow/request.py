@@ -61,3 +61,10 @@ def parse_size(text: str) -> int:
     if not 1_000 <= size <= 10_000_000:
         raise UsageError(f"--context {text!r}: from 1k to 10000k tokens can be asked for")
     return int(size)
+
+
+def parse_levels(text: str) -> int:
+    """``--concurrency``: how many trials at once; UsageError for anything below one."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise UsageError(f"--concurrency {text!r}: write how many trials run at once, such as 4")
+    return int(text)

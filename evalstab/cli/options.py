@@ -1,0 +1,78 @@
+"""The options of ``evalstab run``, each declared once, in four panels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalstab.cli.common import BASIC, CONDITIONS, LIMITS, OUTPUT
+
+TaskArgument = Annotated[
+    str, typer.Argument(help="A task's name or folder.", show_default=False, metavar="TASK")
+]
+Endpoint = Annotated[
+    str | None,
+    typer.Option(help="A name from evalstab.toml, or sim:PERSONA.", rich_help_panel=BASIC),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(help="The endpoint, as http://localhost:8000/v1.", rich_help_panel=BASIC),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(help="The model's id; the only one served if not given.", rich_help_panel=BASIC),
+]
+ApiKeyEnv = Annotated[
+    str | None, typer.Option(help="The variable that holds the key.", rich_help_panel=BASIC)
+]
+Repeats = Annotated[int, typer.Option(help="Trials.", rich_help_panel=BASIC)]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Seed of this tool itself; never sent.", rich_help_panel=CONDITIONS),
+]
+Concurrency = Annotated[
+    str, typer.Option(help="Trials at once.", rich_help_panel=CONDITIONS, metavar="N")
+]
+Thinking = Annotated[str | None, typer.Option(help="on, off or auto.", rich_help_panel=CONDITIONS)]
+Language = Annotated[
+    str | None,
+    typer.Option(help="Expected language of what the model writes.", rich_help_panel=CONDITIONS),
+]
+NoStream = Annotated[
+    bool,
+    typer.Option("--no-stream", help="Ask for whole answers.", rich_help_panel=CONDITIONS),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Any setting as key=value, such as sampling.temperature=0.6, extra_body.top_k=40, "
+        "task.tools=typed; may be repeated.",
+        rich_help_panel=CONDITIONS,
+        metavar="KEY=VALUE",
+    ),
+]
+MaxSteps = Annotated[int | None, typer.Option(help="Steps a trial.", rich_help_panel=LIMITS)]
+MaxTokens = Annotated[int | None, typer.Option(help="Tokens a response.", rich_help_panel=LIMITS)]
+Retries = Annotated[
+    int | None, typer.Option(help="Repeats of a failed request.", rich_help_panel=LIMITS)
+]
+IdleTimeout = Annotated[
+    float | None,
+    typer.Option(help="Seconds of silence that end a request.", rich_help_panel=LIMITS),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="The series folder (default: a new one in reports/).", rich_help_panel=OUTPUT
+    ),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="Print scores.json instead of text.", rich_help_panel=OUTPUT),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="No progress and no prose.", rich_help_panel=OUTPUT)
+]

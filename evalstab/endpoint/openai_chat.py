@@ -1,0 +1,165 @@
+"""The chat client: the openai SDK for addresses, keys, headers, time-outs and connections.
+
+The SDK's own retries are off, since a silent retry hides instability. The body is built and
+encoded before the clock starts and goes out as bytes; what comes back is read as it arrives and
+never turned into SDK objects, which would cost more than a model takes to write
+(docs/decisions/client.md). This is the only file that imports openai.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import httpx2
+import openai
+
+from evalstab.endpoint.base import Attempt, ChatRequest, encode_body
+from evalstab.endpoint.exchange import Exchange
+from evalstab.endpoint.faults import read_error_body
+from evalstab.endpoint.reply import EndKind
+from evalstab.errors import ConfigError
+from evalstab.settings import EndpointSettings
+
+CHAT_PATH = "/chat/completions"
+ERROR_BODY_LIMIT = 1 << 20
+
+_RAW = {"X-Stainless-Raw-Response": "stream"}
+
+
+class Refusal(Exception):
+    """An answer with another status than 2xx; its body was read up to ERROR_BODY_LIMIT."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+class OpenAIChat:
+    """An endpoint reached over HTTP; use one for a whole series and close it."""
+
+    def __init__(self, settings: EndpointSettings, api_key: str | None) -> None:
+        self._timeouts = settings.timeouts
+        self._answers = 0
+        self._client = openai.AsyncOpenAI(
+            base_url=settings.base_url,
+            api_key=api_key or "none",
+            max_retries=0,
+            default_headers={"Accept-Encoding": "identity", **settings.headers},
+            http_client=openai.DefaultAioHttpClient(
+                verify=_verify(settings),
+                proxy=settings.proxy,
+                follow_redirects=False,
+                timeout=openai.Timeout(None, connect=settings.timeouts.connect),
+                event_hooks={"response": [_refuse]},
+            ),
+        )
+
+    async def close(self) -> None:
+        """Release connections."""
+        await self._client.close()
+
+    async def warm(self) -> None:
+        """Open a connection before the first clock starts; what comes back does not matter."""
+        with contextlib.suppress(Refusal, OSError):
+            await self.get("/models")
+
+    async def get(self, path: str, *, seconds: float = 10.0) -> bytes:
+        """The body of a GET below the base URL, at most ERROR_BODY_LIMIT bytes of it.
+
+        Refusal for another status than 2xx, ConnectionError where nobody answers, TimeoutError
+        where the answer takes longer than ``seconds``.
+        """
+        async with asyncio.timeout(seconds):
+            try:
+                response: Any = await self._client.get(path, cast_to=object, options={"headers": _RAW})
+            except openai.APIConnectionError as error:
+                raise ConnectionError(_cause(error)) from error
+            http = response.http_response
+            try:
+                return await _bounded(http.stream)
+            finally:
+                await http.aclose()
+
+    async def attempt(self, request: ChatRequest) -> Attempt:
+        """Send one request once and read all of the answer; faults are findings, not errors."""
+        exchange = Exchange(request, self._timeouts)
+        body = encode_body(request.history, request.fields)
+        headers = {"Content-Type": "application/json", **_RAW}
+        if request.trial_header:
+            headers["X-Evalstab-Trial"] = request.trial_header
+        http: Any = None
+        try:
+            async with asyncio.timeout(None) as limit:
+                exchange.begin(limit)
+                response: Any = await self._client.post(
+                    CHAT_PATH, content=body, cast_to=object, options={"headers": headers}
+                )
+                http = response.http_response
+                exchange.answered(http.status_code)
+                self._answers += 1
+                return await exchange.read(http.stream, http.headers.get("content-encoding", ""))
+        except Refusal as refusal:
+            exchange.answered(refusal.status)
+            judged = read_error_body(refusal.status, refusal.headers, refusal.body, request.asked)
+            return exchange.refused(judged, refusal.headers)
+        except TimeoutError:
+            return exchange.timed_out()
+        except openai.APIConnectionError as error:
+            return exchange.ended(self._kind(error, exchange), _cause(error))
+        except (httpx2.HTTPError, OSError) as error:
+            return exchange.ended("reset", _cause(error))
+        finally:
+            if http is not None:
+                await http.aclose()
+
+    def _kind(self, error: openai.APIConnectionError, exchange: Exchange) -> EndKind:
+        """A pooled connection that the server had closed is told from one that never was."""
+        if exchange.status is not None:
+            return "reset"
+        gone = "disconnected" in _cause(error).lower() or "reset" in _cause(error).lower()
+        return "stale" if gone and self._answers else "connect"
+
+
+async def _refuse(response: httpx2.Response) -> None:
+    """Read the body of a refusal up to a bound, before the SDK reads all of it."""
+    if response.status_code >= 300:
+        body = b""
+        with contextlib.suppress(httpx2.HTTPError, OSError, TimeoutError):
+            async with asyncio.timeout(30):
+                body = await _bounded(response.stream)
+        raise Refusal(response.status_code, response.headers, body)
+
+
+async def _bounded(stream: Any) -> bytes:
+    pieces: AsyncIterator[bytes] = aiter(stream)
+    body = bytearray()
+    async for piece in pieces:
+        body += piece
+        if len(body) >= ERROR_BODY_LIMIT:
+            break
+    return bytes(body[:ERROR_BODY_LIMIT])
+
+
+def _verify(settings: EndpointSettings) -> ssl.SSLContext | bool:
+    if settings.ca_file is None and settings.client_cert is None:
+        return True
+    try:
+        context = ssl.create_default_context(cafile=settings.ca_file)
+        if settings.client_cert is not None:
+            context.load_cert_chain(settings.client_cert)
+    except OSError as error:
+        raise ConfigError(f"ca_file or client_cert cannot be used: {error}") from error
+    return context
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason in words; the SDK itself only says "Connection error."."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return str(error) or type(error).__name__

@@ -1,0 +1,144 @@
+"""What makes a series something else than N identical, independent trials.
+
+Declared variations (shuffled reading order, cold caches, a seed for each trial) are no fault; what
+differs without having been declared is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from evalstab.findings import Finding, finding
+from evalstab.measures.base import Measured, SeriesMeasure
+from evalstab.measures.facts import TrialFacts
+from evalstab.measures.series_view import ScoredTrial, SeriesView
+
+LAUNCH_FILE = "launch.json"
+WARM_SHARE = 0.5
+COLD_SHARE = 0.1
+
+
+def compute(series: SeriesView) -> Measured:
+    """Findings of the series as a whole."""
+    checks = (_no_variation, _fixed_seed, _mixed, _cold_first, _saturated, _unproven)
+    return Measured({}, [found for check in checks for found in check(series)])
+
+
+def _series_finding(code: str, **detail: Any) -> Finding:
+    return finding(code, channel="series", detail=detail)
+
+
+def _no_variation(series: SeriesView) -> Iterator[Finding]:
+    outputs = {trial.facts.output for trial in series.judged}
+    if len(series.judged) > 1 and len(outputs) == 1:
+        yield _series_finding("series.no_variation", trials=len(series.judged))
+
+
+def _fixed_seed(series: SeriesView) -> Iterator[Finding]:
+    seeds = [trial.facts.seed for trial in series.trials]
+    if seeds and seeds[0] is not None and all(seed == seeds[0] for seed in seeds):
+        yield _series_finding("series.fixed_seed", seed=seeds[0])
+
+
+def _mixed(series: SeriesView) -> Iterator[Finding]:
+    differing = {
+        name: values
+        for name, values in _conditions(series).items()
+        if len({repr(value) for value in values.values()}) > 1
+    }
+    if differing:
+        detail = {name: _by_value(values) for name, values in sorted(differing.items())}
+        yield _series_finding("series.mixed_conditions", differing=detail)
+
+
+def _conditions(series: SeriesView) -> dict[str, dict[int, Any]]:
+    """What should be identical, by name: its value in each trial that states one."""
+    conditions: dict[str, dict[int, Any]] = {}
+    for trial in series.trials:
+        for name, value in _stated(trial.facts, series):
+            conditions.setdefault(name, {})[trial.index] = value
+    for name in {key for trial in series.trials for key in trial.facts.fields}:
+        conditions[f"fields.{name}"] = {
+            trial.index: trial.facts.fields.get(name, "not set") for trial in series.trials
+        }
+    return conditions
+
+
+def _stated(facts: TrialFacts, series: SeriesView) -> Iterator[tuple[str, Any]]:
+    yield "tools", facts.tools
+    if not series.condition("shuffle") and series.condition("cache") != "cold":
+        yield "opening", facts.opening
+    if facts.models:
+        yield "model", facts.models
+    if facts.providers:
+        yield "provider", facts.providers
+
+
+def _by_value(values: dict[int, Any]) -> dict[str, list[int]]:
+    """Which trials have which value; texts are shortened, for people to read."""
+    found: dict[str, list[int]] = {}
+    for index, value in values.items():
+        found.setdefault(str(value)[:80], []).append(index)
+    return found
+
+
+def _cold_first(series: SeriesView) -> Iterator[Finding]:
+    if series.condition("cache") == "cold" or len(series.trials) < 2:
+        return
+    first, *later = sorted(series.trials, key=lambda trial: trial.index)
+    shares = [_cached_share(trial) for trial in later]
+    if not shares or any(share is None or share < WARM_SHARE for share in shares):
+        return
+    if first.index != 1 or (_cached_share(first) or 0.0) > COLD_SHARE:
+        return
+    if first.facts.first_prompt is None:
+        return
+    yield _series_finding(
+        "series.cold_first_run",
+        first_cached=first.facts.first_cached or 0,
+        later_cached=[trial.facts.first_cached for trial in later[:20]],
+        first_output_differs=_differs_alone(first, later),
+    )
+
+
+def _cached_share(trial: ScoredTrial) -> float | None:
+    facts = trial.facts
+    if not facts.first_prompt or facts.first_cached is None:
+        return None
+    return facts.first_cached / facts.first_prompt
+
+
+def _differs_alone(first: ScoredTrial, later: list[ScoredTrial]) -> bool:
+    """Whether all later trials agree word for word and the first alone does not."""
+    outputs = {trial.facts.output for trial in later}
+    return len(later) > 1 and len(outputs) == 1 and first.facts.output not in outputs
+
+
+def _saturated(series: SeriesView) -> Iterator[Finding]:
+    reasons = Counter(reason for trial in series.trials for reason in trial.facts.unreliable)
+    if reasons:
+        trials = [trial.index for trial in series.trials if trial.facts.unreliable]
+        yield _series_finding("series.saturated", trials=trials, reasons=dict(reasons))
+
+
+def _unproven(series: SeriesView) -> Iterator[Finding]:
+    if not series.simulated and not (series.root / LAUNCH_FILE).is_file():
+        yield _series_finding("series.unproven_launch")
+
+
+MEASURE = SeriesMeasure(
+    name="conditions",
+    meaning="Whether the trials are identical, independent, and measured under known conditions.",
+    facts=(),
+    compute=compute,
+    codes=(
+        "series.no_variation",
+        "series.fixed_seed",
+        "series.mixed_conditions",
+        "series.cold_first_run",
+        "series.saturated",
+        "series.unproven_launch",
+    ),
+)

@@ -1,0 +1,88 @@
+"""What the measures of a series need of a trial beyond its scores; small, whatever its length."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from evalstab.measures.view import TrialView
+
+UNLIKE = frozenset({"seed", "cache_salt", "tools"})
+"""Request fields that may differ between trials by declaration, or are compared as a digest."""
+
+_sorted = msgspec.json.Encoder(order="deterministic")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFacts:
+    """Digests and first counts of one trial.
+
+    ``output`` covers every word and call of the model, in order. ``fields`` are the request's
+    fields as sent, ``tools`` and ``opening`` digests of tools and first messages. ``first_prompt``
+    and ``first_cached`` are the tokens of the first request; ``unreliable`` the reasons why rates
+    are no measurement.
+    """
+
+    output: str
+    opening: str
+    tools: str
+    fields: dict[str, Any]
+    seed: Any
+    models: tuple[str, ...]
+    providers: tuple[str, ...]
+    first_prompt: int | None
+    first_cached: int | None
+    unreliable: tuple[str, ...]
+
+
+def trial_facts(trial: TrialView) -> TrialFacts:
+    """Gather the facts of one trial."""
+    fields = trial.started.fields if trial.started else {}
+    messages = trial.started.messages if trial.started else ()
+    prompt, cached = _first_counts(trial)
+    replies = [step.reply for step in trial.steps if step.reply is not None]
+    clocks = [a.clock for step in trial.steps for a in step.event.attempts if a.clock]
+    return TrialFacts(
+        output=_output(trial),
+        opening=_digest(*(bytes(message) for message in messages)),
+        tools=_digest(_sorted.encode(fields.get("tools"))),
+        fields={key: value for key, value in fields.items() if key not in UNLIKE},
+        seed=fields.get("seed"),
+        models=tuple(dict.fromkeys(r.model for r in replies if r.model)),
+        providers=tuple(dict.fromkeys(r.provider for r in replies if r.provider)),
+        first_prompt=prompt,
+        first_cached=cached,
+        unreliable=tuple(dict.fromkeys(c.unreliable for c in clocks if c.unreliable)),
+    )
+
+
+def _first_counts(trial: TrialView) -> tuple[int | None, int | None]:
+    reply = trial.steps[0].reply if trial.steps else None
+    if reply is None or reply.usage is None:
+        return None, None
+    cached = reply.usage.cached_tokens
+    if cached is None and reply.timings is not None:
+        cached = reply.timings.cached_tokens
+    return reply.usage.prompt_tokens, cached
+
+
+def _output(trial: TrialView) -> str:
+    parts: list[bytes] = []
+    for step in trial.steps:
+        reply = step.reply
+        if reply is None:
+            continue
+        calls = [(call.name, call.arguments) for call in reply.tool_calls]
+        parts.append(msgspec.json.encode((reply.reasoning, reply.content, calls)))
+    return _digest(*parts)
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()[:32]

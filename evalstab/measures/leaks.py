@@ -1,0 +1,188 @@
+"""Leaks of one trial: every span of every channel text, with the place where it began."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from evalstab.findings import Finding, finding
+from evalstab.measures.texts import Piece
+from evalstab.measures.view import StepView, TrialView
+from evalstab.text.excerpt import excerpt
+from evalstab.text.expected import Expectation
+from evalstab.text.inputs import InputIndex
+from evalstab.text.language import scan_languages
+from evalstab.text.scripts import count_graphemes, scan_scripts
+from evalstab.text.spans import Kind, Span
+from evalstab.text.special_tokens import special_tokens
+
+HARD: frozenset[Kind] = frozenset({"script", "homoglyph", "language", "garbage"})
+"""Kinds that the headline counts; the others are listed apart."""
+
+SOFT: frozenset[Kind] = frozenset({"width", "punct", "invisible"})
+"""Kinds that are only ever probable: reported as findings, never in the headline."""
+
+CODES: dict[Kind, str] = {
+    "script": "text.foreign_script",
+    "homoglyph": "text.mixed_script_word",
+    "language": "text.foreign_language",
+    "width": "text.foreign_punctuation",
+    "punct": "text.foreign_punctuation",
+    "invisible": "text.invisible",
+    "garbage": "text.replacement_char",
+    "special_token": "text.special_token",
+}
+
+SWITCH_SHARE = 0.5
+SWITCH_LEAST = 40
+"""A text of at least this many graphemes, half of them foreign, has switched its language."""
+
+_COMPLEX = (
+    "[^\u0000-\u02ff\u1e00-\u1eff\u2010-\u2027\u2030-\u205e\u2070-\u20cf\u2100-\u2bff"
+    "\u3001-\u3029\u4e00-\u9fff]"
+)
+_CLUSTERS = re.compile(f"(?s).?{_COMPLEX}+.?")
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """One span that is a fault, in its step and text. ``switch``: a whole text changed over."""
+
+    span: Span
+    piece: Piece
+    step: StepView
+    switch: bool = False
+
+    @property
+    def hard(self) -> bool:
+        """Whether headline numbers count it."""
+        return self.span.kind in HARD
+
+    @property
+    def text(self) -> str:
+        """The leaked text itself."""
+        return self.piece.text[self.span.start : self.span.end]
+
+
+@dataclass(slots=True)
+class LeakScan:
+    """All leaks of a trial in order, and what was seen and not counted."""
+
+    leaks: list[Leak] = field(default_factory=list)
+    graphemes: int = 0
+    copied: int = 0
+    zoned: int = 0
+    probable: int = 0
+
+
+def scan_trial(trial: TrialView, *, languages: bool) -> LeakScan:
+    """Scan all channel texts in order, with what the model had been given to read by then.
+
+    ``languages`` false leaves the sentence-wise language scan out, which costs most of the time.
+    """
+    spec = trial.task.spec
+    expectation = Expectation(spec.language, spec.allow_scripts)
+    inputs = InputIndex(trial.inputs)
+    scan = LeakScan()
+    for step in trial.steps:
+        for piece in step.pieces:
+            _take(scan, step, piece, _spans(piece, expectation, inputs, languages))
+        for text in step.given:
+            inputs.add(text)
+    return scan
+
+
+def _spans(
+    piece: Piece, expectation: Expectation, inputs: InputIndex, languages: bool
+) -> list[Span]:
+    """Scripts first; a sentence in another language counts only where no script span says so."""
+    channel = "arguments" if piece.raw else "content"
+    spans = scan_scripts(piece.text, expectation, inputs, channel)
+    spans += special_tokens(piece.text, inputs)
+    if languages and not piece.raw:
+        spans += scan_languages(piece.text, expectation, inputs)
+    return sorted(spans, key=lambda span: (span.start, span.end))
+
+
+def _take(scan: LeakScan, step: StepView, piece: Piece, spans: Sequence[Span]) -> None:
+    total = graphemes(piece.text)
+    scan.graphemes += total
+    faults: list[Span] = []
+    for span in spans:
+        if span.copied:
+            scan.copied += 1
+        elif span.zone is not None:
+            scan.zoned += 1
+        elif span.tier != "sure" and span.kind not in SOFT:
+            scan.probable += 1
+        else:
+            faults.append(span)
+    switched = _switch(faults, total)
+    if switched is not None:
+        faults = [switched, *(s for s in faults if s.kind not in ("script", "language"))]
+    scan.leaks += [Leak(span, piece, step, switch=span is switched) for span in faults]
+
+
+def _switch(faults: Sequence[Span], total: int) -> Span | None:
+    """One span for a text that is mostly in another language, else None."""
+    foreign = [span for span in faults if span.kind in ("script", "language")]
+    covered = sum(span.graphemes for span in _apart(foreign))
+    if total < SWITCH_LEAST or covered < SWITCH_SHARE * total:
+        return None
+    main = max(foreign, key=lambda span: span.graphemes)
+    return Span(
+        kind=main.kind,
+        start=foreign[0].start,
+        end=max(span.end for span in foreign),
+        script=main.script,
+        graphemes=covered,
+        detail=main.detail,
+    )
+
+
+def _apart(spans: Sequence[Span]) -> Iterator[Span]:
+    """Spans in order of their start, those left out that begin inside the one before."""
+    end = -1
+    for span in spans:
+        if span.start >= end:
+            yield span
+            end = span.end
+
+
+def leak_finding(leak: Leak) -> Finding:
+    """The finding of one leak."""
+    span, piece = leak.span, leak.piece
+    detail: dict[str, object] = {"script": span.script, "graphemes": span.graphemes}
+    detail |= {"tier": span.tier} if span.tier != "sure" else {}
+    detail |= {"switch": True} if leak.switch else {}
+    detail |= {"path": piece.path} if piece.path else {}
+    detail |= dict(span.detail)
+    return finding(
+        CODES[span.kind],
+        step=leak.step.number,
+        channel=piece.channel,
+        context_tokens=leak.step.context_at(piece, span.start),
+        start=piece.offset + span.start,
+        end=piece.offset + span.end,
+        excerpt=excerpt(piece.text, span.start, span.end),
+        detail=detail,
+    )
+
+
+def graphemes(text: str) -> int:
+    """Grapheme clusters of a text, white space not counted: as ``count_graphemes``, but quick.
+
+    Where no character can join another, every character is a cluster; only the runs in which one
+    can are counted one by one.
+    """
+    total = _solid(text)
+    if text.isascii():
+        return total
+    for match in _CLUSTERS.finditer(text):
+        total += count_graphemes(match.group()) - _solid(match.group())
+    return total
+
+
+def _solid(text: str) -> int:
+    return sum(map(len, text.split()))
