@@ -1,25 +1,24 @@
-"""The simulated server: one endpoint that answers like a model, and what stands around it."""
+"""The simulated server: the chat route and all that stands around it."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from typing import Any
-
-import msgspec
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
-from evalstab.chat import Json
-from evalstab.sim import refusals
-from evalstab.sim.answering import Plan, plan
+from evalstab.sim.chat import Chat
 from evalstab.sim.introspection import routes
-from evalstab.sim.refusals import Refusal
-from evalstab.sim.sending import send_stream, send_whole
 from evalstab.sim.truth import TruthFile
 from evalstab.sim.world import Settings, World
+
+
+def application(settings: Settings) -> Starlette:
+    """The ASGI application of a simulated server."""
+    head = {
+        "persona": settings.persona.name,
+        "dialect": settings.dialect.name,
+        "seed": settings.seed,
+    }
+    world = World(settings)
+    chat = Chat(world, TruthFile(settings.truth, head))
+    paths = ("/v1/chat/completions", "/chat/completions")
+    return Starlette(routes=[Route(p, chat, methods=["POST"]) for p in paths] + routes(world))

@@ -1,0 +1,167 @@
+"""From a request to everything that will be sent: decided before the first token leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evalstab.chat import Json
+from evalstab.sim import refusals
+from evalstab.sim.agent import decide
+from evalstab.sim.conversation import Conversation, understand
+from evalstab.sim.counting import Prompt, prompt_of, timings_of, usage_of
+from evalstab.sim.dice import fingerprint
+from evalstab.sim.frames import Cut, Form, Head, cut, finish_of
+from evalstab.sim.identity import call_ids, identify
+from evalstab.sim.mind import Mind
+from evalstab.sim.pace import Schedule, fixed_schedule, model_schedule
+from evalstab.sim.refusals import Refusal
+from evalstab.sim.turn import Turn
+from evalstab.sim.world import Identity, Settings, World
+
+_EPOCH = 1_770_000_000
+_TRUNCATED_SPARE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """A request that is answered: whose it is, and what it costs."""
+
+    settings: Settings
+    body: Mapping[str, Any]
+    conversation: Conversation
+    identity: Identity
+    mind: Mind
+    prompt: Prompt
+    fingerprint: str | None
+    in_flight: int
+
+    @property
+    def stream(self) -> bool:
+        """Whether the answer is asked for as a stream."""
+        return bool(self.body.get("stream"))
+
+    @property
+    def limit(self) -> int:
+        """The most tokens that the answer may have."""
+        asked = _asked_limit(self.body)
+        room = max(self.settings.context - self.prompt.tokens, 1)
+        return room if asked is None else min(asked, room)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything that will be sent, and when."""
+
+    admitted: Admitted
+    turn: Turn
+    sent: Cut
+    finish: str
+    schedule: Schedule
+    head: Head
+    call_ids: tuple[str, ...]
+
+    @property
+    def form(self) -> Form:
+        """The writer of this answer's frames."""
+        return Form(self.admitted.settings.dialect, self.head, list(self.call_ids))
+
+    @property
+    def usage(self) -> Json:
+        """The usage as the server states it."""
+        dialect = self.admitted.settings.dialect
+        sent = self.sent
+        return usage_of(dialect, self.admitted.prompt, sent.tokens, sent.reasoning_tokens)
+
+    @property
+    def extras(self) -> Json:
+        """What the server adds beside choices and usage: its own timings, where it has them."""
+        settings = self.admitted.settings
+        if not settings.dialect.timings:
+            return {}
+        prompt, tokens = self.admitted.prompt, self.sent.tokens
+        timings = timings_of(settings.dialect, prompt, self.schedule, tokens, settings.context)
+        return {"timings": timings}
+
+
+def admit(world: World, header: str | None, body: Mapping[str, Any]) -> Admitted | Refusal:
+    """Let a request in, or say why not."""
+    settings = world.settings
+    dialect = settings.dialect
+    model = body.get("model")
+    if model != settings.served and dialect.unknown_model == "refuse":
+        return refusals.unknown_model(dialect, str(model))
+    if not isinstance(body.get("messages"), list) or not body["messages"]:
+        return refusals.bad_json(dialect, "messages: a list with at least one message is needed")
+    conversation = understand(body)
+    identity = identify(world, header, body, conversation)
+    salted = bool(body.get("cache_salt")) or body.get("cache_prompt") is False
+    prompt = prompt_of(dialect, body, warm=identity.trial > 1 and not salted)
+    if refused := _too_long(settings, prompt, body):
+        return refused
+    if prompt.tokens > settings.context:
+        half = settings.context // 2 + _TRUNCATED_SPARE
+        prompt = replace(prompt, tokens=half, cached=0)
+    return Admitted(
+        settings=settings,
+        body=body,
+        conversation=conversation,
+        identity=identity,
+        mind=Mind(settings.persona, settings.seed, identity.trial, settings.task_truth, salted),
+        prompt=prompt,
+        fingerprint=world.fingerprint,
+        in_flight=world.in_flight,
+    )
+
+
+def _too_long(settings: Settings, prompt: Prompt, body: Mapping[str, Any]) -> Refusal | None:
+    dialect = settings.dialect
+    if dialect.overflow == "truncate":
+        return None
+    asked = (_asked_limit(body) or 0) if dialect.name == "vllm" else 0
+    if prompt.tokens + max(asked, 1) <= settings.context:
+        return None
+    return refusals.overflow(dialect, prompt.tokens, asked, settings.context)
+
+
+def _asked_limit(body: Mapping[str, Any]) -> int | None:
+    for key in ("max_completion_tokens", "max_tokens"):
+        if isinstance(value := body.get(key), int) and value > 0:
+            return value
+    return None
+
+
+def plan(admitted: Admitted) -> Plan:
+    """Decide the whole answer: a pure function of what was admitted."""
+    return planned(admitted, decide(admitted.mind, admitted.conversation))
+
+
+def planned(admitted: Admitted, turn: Turn) -> Plan:
+    """The plan for sending this turn."""
+    settings, identity = admitted.settings, admitted.identity
+    step = admitted.conversation.step
+    sent = cut(turn, admitted.limit)
+    key = admitted.mind.key("id", identity.trial, identity.attempt, step)
+    prefix = settings.dialect.call_id
+    return Plan(
+        admitted=admitted,
+        turn=turn,
+        sent=sent,
+        finish=finish_of(settings.dialect, sent),
+        schedule=_schedule(admitted, sent.tokens),
+        head=Head(
+            id=f"chatcmpl-{fingerprint(*key, length=32)}",
+            model=settings.served,
+            created=_EPOCH + identity.trial * 3600 + step * 60,
+            fingerprint=admitted.fingerprint,
+        ),
+        call_ids=tuple(call_ids(admitted.mind, identity, step, prefix, len(turn.calls))),
+    )
+
+
+def _schedule(admitted: Admitted, tokens: int) -> Schedule:
+    settings, prompt = admitted.settings, admitted.prompt
+    if settings.rate is not None:
+        return fixed_schedule(settings.rate, settings.first, tokens)
+    return model_schedule(settings.persona.pace, prompt.tokens, prompt.cached, tokens)
