@@ -266,9 +266,8 @@ def _agreement_limits(facts: Facts) -> str:
 
 
 def _modal_limits(facts: Facts) -> str:
-    counts = block(facts.stability, "winner").get("counts") or {}
     ranked = len(facts.ranked)
-    most = min(int(max(counts.values(), default=0)), ranked)
+    most = min(max(facts.wins.values(), default=0), ranked)
     return percent_limits(clopper_pearson(most, ranked) if ranked else None)
 
 

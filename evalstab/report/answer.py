@@ -63,11 +63,10 @@ def notices(facts: Facts, seed: object) -> tuple[str, ...]:
 
 def first_places(facts: Facts) -> str:
     """Who stood first how often: ``person_11 three times, person_06 once``."""
-    counts = block(facts.stability, "winner").get("counts") or {}
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    shown = [f"{labels.name(who)} {numbers.times(times)}" for who, times in ordered[:5]]
-    if len(ordered) > 5:
-        shown.append(f"{numbers.count(len(ordered) - 5)} others")
+    wins = list(facts.wins.items())
+    shown = [f"{labels.name(who)} {numbers.times(times)}" for who, times in wins[:5]]
+    if len(wins) > 5:
+        shown.append(f"{numbers.count(len(wins) - 5)} others")
     return ", ".join(shown) or "nobody"
 
 

@@ -86,9 +86,9 @@ def places(facts: Facts) -> Section | None:
 
 def leader(facts: Facts) -> str | None:
     """The candidate that stood first most often; the better mean place decides, then the name."""
-    counts = block(facts.stability, "winner").get("counts") or {}
+    wins = facts.wins
     _, lines = places_of(facts)
-    ranked = sorted(counts, key=lambda who: (-counts[who], _mean(lines.get(who, ())), who))
+    ranked = sorted(wins, key=lambda who: (-wins[who], _mean(lines.get(who, ())), who))
     return ranked[0] if ranked else None
 
 
@@ -124,10 +124,9 @@ def _order(facts: Facts) -> str:
 
 
 def _bump(facts: Facts, trials: tuple[str, ...], places: dict[str, Places]) -> Figure:
-    wins = block(facts.stability, "winner").get("counts") or {}
     first = leader(facts)
     lines = tuple(
-        Trajectory(labels.name(who), line, int(wins.get(who) or 0), who == first)
+        Trajectory(labels.name(who), line, facts.wins.get(who, 0), who == first)
         for who, line in sorted(places.items(), key=lambda item: (_mean(item[1]), item[0]))
     )
     winners = [f"{line.label} {numbers.times(line.wins)}" for line in lines if line.wins]

@@ -32,6 +32,13 @@ class Facts:
     stability: Json = field(default_factory=dict)
 
     @property
+    def wins(self) -> dict[str, int]:
+        """In how many trials each candidate stood first, alone or tied; most often first."""
+        counts = block(block(self.stability, "winner"), "counts")
+        known = {who: int(number(counts, who) or 0) for who in counts}
+        return dict(sorted(known.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
     def context(self) -> float | None:
         """Median active context of the valid trials, None where no trial states one."""
         sizes = numbers_of(self.valid, "active_context_tokens")

@@ -33,8 +33,8 @@ def findings(folder: SeriesFolder, facts: Facts) -> Section:
     """The findings of all trials, the spoilt ones included, then excerpts."""
     groups: dict[tuple[str, str], list[Seen]] = defaultdict(list)
     for seen in _all(facts):
-        side = str(seen.finding.get("side") or "not stated")
-        groups[side, str(seen.finding.get("code"))].append(seen)
+        side, code = (str(seen.finding.get(key) or "not stated") for key in ("side", "code"))
+        groups[side, code].append(seen)
     if not groups:
         return Section("Findings", (Paragraph("No fault was found on any side."),))
     ordered = sorted(groups.items(), key=lambda item: (_rank(item[0][0]), -len(item[1]), item[0]))
@@ -74,10 +74,16 @@ def _row(side: str, code: str, seen: list[Seen]) -> tuple[str, ...]:
         labels.name(side),
         labels.name(code),
         meaning,
-        numbers.count(len(seen)),
+        numbers.count(len(seen) + _omitted(code, seen)),
         names or "series",
         _place(seen[0]),
     )
+
+
+def _omitted(code: str, seen: list[Seen]) -> int:
+    """Findings of this code that its trials counted but did not list."""
+    trials = {id(s.trial): s.trial for s in seen if s.trial}.values()
+    return int(sum(number(trial, "findings_omitted", code) or 0 for trial in trials))
 
 
 def _place(seen: Seen) -> str:

@@ -20,7 +20,7 @@ from evalstab.report.page import (
 )
 
 PLOTS = "plots"
-_SYNTAX = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
+_SYNTAX = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.", re.I)
 _LINE_START = re.compile(r"^(?:[#+\-=>]|\d+[.)])(?=\s|$)|^[-=+]+(?=\s*$)")
 _RULES: dict[Align, str] = {"left": "---", "right": "--:"}
 

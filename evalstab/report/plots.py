@@ -96,7 +96,7 @@ def _strips(data: StripData) -> Canvas:
             [x] * len(column), column, "o", color=GREY, alpha=0.65, markersize=5,
             markeredgewidth=0, gid=f"totals-{x}",
         )  # fmt: skip
-    axes.plot(tops, color=LEADER, linewidth=1, linestyle=(0, (4, 3)), zorder=3)
+    axes.plot(tops, color=LEADER, linewidth=0.8, linestyle=(0, (4, 3)), alpha=0.6, zorder=3)
     axes.plot(tops, "D", color=LEADER, markersize=7, zorder=4, gid="highest")
     for x, column in enumerate(data.columns):
         if column:
@@ -183,6 +183,7 @@ def _end_name(data: BumpData, number: int) -> str:
 def _write(axes: Any, x: float, y: float, text: str, offset: tuple[int, int], colour: str) -> None:
     label = axes.annotate(text, (x, y), xytext=offset, textcoords="offset points", ha="center")
     label.set(color=colour, fontweight="bold")
+    label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
 
 
 def _name_trials(axes: Any, trials: tuple[str, ...]) -> None:

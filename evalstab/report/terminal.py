@@ -18,7 +18,7 @@ from evalstab.report.page import Block, Bullets, Command, Figure, Paragraph, Quo
 
 WIDTH = 100
 MANY_COLUMNS = 8
-"""Above this, columns stand as close as they can."""
+"""Above this, columns stand close and their titles are broken at every space."""
 COLOURS = {"pass": "green", "fail": "red", "undecided": "yellow", "invalid": "magenta"}
 
 
@@ -91,11 +91,11 @@ def _bullets(items: tuple[str, ...]) -> Grid:
 
 
 def _table(table: Table) -> Grid:
-    gap = 0 if len(table.header) > MANY_COLUMNS else 1
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, gap), show_edge=False)
+    many = len(table.header) > MANY_COLUMNS
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if many else 1), show_edge=False)
     for title, align in zip(table.header, table.align, strict=True):
-        widest_word = max(map(len, title.split()), default=1)
-        grid.add_column(Text(title), justify=align, overflow="fold", min_width=widest_word)
+        head = Text(title.replace(" ", "\n") if many else title)
+        grid.add_column(head, justify=align, overflow="fold", vertical="bottom")
     for row in table.rows:
         grid.add_row(*map(Text, row))
     return grid
