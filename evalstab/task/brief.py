@@ -26,7 +26,7 @@ def opening_messages(task: Task) -> list[Json]:
     the brief. The same task gives the same bytes.
     """
     parts = [task.prompt_text.strip("\n")]
-    if task.spec.tools == "none":
+    if task.spec.tools == "none" and task.inputs:
         parts.append(_inline(task.inputs, texts_for(task.spec.language)))
     parts.append(brief_text(task.spec))
     messages = [{"role": "user", "content": "\n\n".join(parts)}]
@@ -110,18 +110,19 @@ def _deliverable(spec: TaskFile, deliverable: Deliverable, texts: BriefTexts) ->
 
 def _skeleton(spec: TaskFile, form: RankingFormat, texts: BriefTexts) -> str:
     totals = spec.total_range is not None
+    value = texts.value
     if form == "json":
-        total = ', "total": <points>' if totals else ""
-        points = ", ".join(f'"{criterion.id}": <points>' for criterion in spec.criteria)
+        total = f', "total": {value}' if totals else ""
+        points = ", ".join(f'"{criterion.id}": {value}' for criterion in spec.criteria)
         criteria = f', "criteria": {{{points}}}' if points else ""
         entry = f'{{"candidate": "<id>", "place": 1{total}{criteria}}}'
         return f'```json\n{{"ranking": [\n  {entry}\n]}}\n```'
     if form == "markdown-table":
         columns = texts.table if totals else texts.table[:2]
-        row = ("1", "<id>", "<points>")[: len(columns)]
+        row = ("1", "<id>", value)[: len(columns)]
         lines = [columns, ("---",) * len(columns), row]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    return "```\n1. <id>: <points>\n```" if totals else "```\n1. <id>\n```"
+    return f"```\n1. <id>: {value}\n```" if totals else "```\n1. <id>\n```"
 
 
 def _inline(inputs: Mapping[str, bytes], texts: BriefTexts) -> str:

@@ -29,6 +29,7 @@ class BriefTexts:
     submit: str
     answer: str
     table: tuple[str, str, str]
+    value: str
     end_of: str
 
 
@@ -64,6 +65,7 @@ ENGLISH = BriefTexts(
     ),
     answer="Give it as your answer, in exactly this form and with nothing else.",
     table=("Rank", "Candidate", "Total"),
+    value="<points>",
     end_of="end of",
 )
 
@@ -104,6 +106,7 @@ GERMAN = BriefTexts(
     ),
     answer="Gib sie als Antwort, genau in dieser Form und ohne weiteren Text.",
     table=("Rang", "Kandidat", "Gesamt"),
+    value="<Punkte>",
     end_of="Ende von",
 )
 

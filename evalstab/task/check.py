@@ -52,7 +52,8 @@ def examine(root: Path, overrides: Mapping[str, str]) -> Examined:
     for key in ("prompt", "system"):
         if (relative := draft.value(key)) is not None:
             setattr(examined, key, folder.text(relative, key))
-    if (relative := draft.value("inputs")) is not None:
+    relative = draft.value("inputs")
+    if relative is not None and ("inputs" in draft.raw or (root / relative).exists()):
         examined.inputs = folder.inputs(relative)
     for check in (_check_names, _check_rubric, _check_language, _check_tools, _check_places):
         check(folder, draft)

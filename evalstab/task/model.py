@@ -81,8 +81,8 @@ class Limits(_Part):
 class TaskFile(_Part):
     """Everything that ``task.toml`` may say; unknown keys are mistakes.
 
-    ``offer`` restricts the tools of the mode ``tools`` (not set: all of them). Totals are asked
-    for where there is a rubric (``criteria``) or a range of ``points``.
+    ``inputs`` is a folder; where it is not set, ``inputs/`` is taken if it is there. ``offer``
+    restricts the tools of the mode ``tools`` (not set: all of them). Totals are asked for where there is a rubric (``criteria``) or a range of ``points``.
     """
 
     schema_version: Literal[1]

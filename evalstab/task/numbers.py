@@ -8,7 +8,7 @@ import re
 LARGEST = 1e9
 
 _FIGURE = r"[+-]?\d{1,9}(?:[.,]\d{1,6})?"
-_UNIT = r"(?:punkte?n?|pkt|points?|pts)\.?"
+_UNIT = r"(?:(?:punkte?n?|pkt|points?|pts)\.?)"
 _WHOLE = re.compile(
     rf"({_FIGURE})(?:\s*(?:/|von|of|out of|aus)\s*{_FIGURE})?\s*{_UNIT}?", re.IGNORECASE
 )

@@ -188,7 +188,8 @@ def _blocks(lines: list[str]) -> Iterator[list[Item]]:
             depth, number = len(found[1]), int(found[2])
             if block and depth > indent:
                 continue
-            ends = depth < indent or (number == 1 and bool(block) and block[-1][0] != 1)
+            restarts = number == 1 and bool(block) and block[0][0] == 1 < block[-1][0]
+            ends = depth < indent or restarts
         if block and ends:
             yield block
             block = []
