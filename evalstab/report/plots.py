@@ -39,7 +39,7 @@ STYLE: Any = {
 }
 TIE_STEP = 0.16
 """Distance between tied candidates around their common place, so that both can be seen."""
-_INCH_A_CHARACTER = 0.082
+_INCH_A_CHARACTER = 0.09
 
 
 def draw(figure: Figure) -> str:
