@@ -208,9 +208,13 @@ def _winners(facts: Facts) -> Iterator[Line]:
         "Share of the trials that the most frequent winner won; chosen afterwards, so it flatters.",
         _modal_limits(facts),
     )
+    yield _entropy(winner, ranked, many)
+
+
+def _entropy(winner: Json, ranked: int, many: int) -> Line:
     bits = math.log2(min(ranked, many)) if ranked and many else None
     top = f"; at most {numbers.decimal(bits, 1)} here" if bits else ""
-    yield Line(
+    return Line(
         "winner, entropy in bits",
         winner,
         "entropy_bits",

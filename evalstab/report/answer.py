@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from typing import cast, get_args
 
@@ -11,8 +12,10 @@ from evalstab.report import labels, numbers
 from evalstab.report.facts import Facts, block, index, is_complete, number, numbers_of
 from evalstab.report.page import Answer, Status
 from evalstab.report.sure import rate_sure, tau_sure
+from evalstab.series.folder import SeriesFolder
 
 NO_VARIATION = "series.no_variation"
+ROUNDING = 1e-9
 
 
 def question(facts: Facts) -> str:
@@ -42,9 +45,13 @@ def answer(facts: Facts) -> Answer:
     return Answer(status, line, (f"Judgement: {reading}", *_points(facts)))
 
 
-def notices(facts: Facts, seed: object) -> tuple[str, ...]:
-    """What must be known before any number is read; ``seed`` is the sampling seed that was set."""
+def notices(facts: Facts, folder: SeriesFolder) -> tuple[str, ...]:
+    """What must be known before any number is read."""
     found: list[str] = []
+    seed = block(folder.file.settings, "sampling").get("seed")
+    if len(facts.valid) < facts.planned and not block(facts.scores, "verdict").get("gate"):
+        place = shlex.quote(labels.visible(folder.root.name))
+        found.append(f"The series is not complete: evalstab resume {place} goes on.")
     if facts.series.get("simulated"):
         found.append("Simulated endpoint: no model was judged.")
     if seed == "per-trial":
@@ -80,7 +87,9 @@ def _nothing(facts: Facts) -> str:
 
 
 def _verdict_line(facts: Facts, verdict: Json, status: Status) -> str:
-    gate = f"gate {labels.name(verdict.get('gate') or 'without a name')}"
+    name = verdict.get("gate")
+    name = name.get("name") if isinstance(name, dict) else name
+    gate = f"gate {labels.name(name or 'without a name')}"
     rules = [r for r in verdict.get("rules") or () if isinstance(r, dict)]
     blame = [labels.name(r.get("name")) for r in rules if r.get("status") == status]
     because = f" ({', '.join(blame)})" if blame and status != "pass" else ""
@@ -126,9 +135,15 @@ def _comparison(facts: Facts, ranked: int) -> str:
             f"The ranking is not reproducible: the first place changed in {numbers.count(changes)} "
             f"of {ranked - 1} successive trials ({first_places(facts)})."
         )
-    if number(winner, "distinct") != 1 or lowest is None:
+    distinct = number(winner, "distinct") or 0
+    if distinct > 1:
+        return (
+            f"The ranking is not reproducible: {numbers.count(distinct)} different first places in "
+            f"{ranked} trials ({first_places(facts)})."
+        )
+    if distinct != 1 or lowest is None:
         return f"{ranked} trials delivered a ranking; how far they agree could not be computed."
-    if lowest >= 1:
+    if lowest > 1 - ROUNDING:
         return f"The order came out the same in all {ranked} ranked trials."
     return f"The first place was the same in all {ranked} ranked trials, the order behind it moved."
 
@@ -153,9 +168,16 @@ def _order(facts: Facts) -> str:
     if mean is None:
         return ""
     agree = numbers.percent((1 + mean) / 2)
+    ceiling = number(tau, "noise_ceiling")
+    most = (
+        f" A judge who errs by one point a criterion would reach {numbers.decimal(ceiling)} here."
+        if ceiling is not None
+        else ""
+    )
     return (
         f"Order: two trials agree on which of two candidates is better in {agree} of cases "
         f"(chance 50 %); mean Kendall tau {numbers.decimal(mean)} (chance 0), {tau_sure(tau)}."
+        f"{most}"
     )
 
 

@@ -68,11 +68,6 @@ def again(folder: SeriesFolder) -> Section:
     )
 
 
-def sampling_seed(settings: Json) -> object:
-    """The sampling seed that was sent, None where none was."""
-    return block(settings, "sampling").get("seed")
-
-
 def run_command(file: SeriesFile) -> str:
     """The command line that starts a series like this one."""
     words = ["evalstab", "run", str(file.task.get("name") or "TASK")]

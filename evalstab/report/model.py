@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from evalstab.chat import Json
-from evalstab.report import agreement, answer, candidates, conditions, labels, numbers, overview
+from evalstab.report import (
+    agreement,
+    answer,
+    candidates,
+    conditions,
+    labels,
+    numbers,
+    overview,
+    truth,
+)
 from evalstab.report.facts import Facts, block, facts_of, number
 from evalstab.report.faults import findings
 from evalstab.report.page import Align, Block, Command, Paragraph, Report, Section, Table
@@ -29,6 +38,7 @@ def build_report(folder: SeriesFolder, scores: Json) -> Report:
         candidates.trajectories(facts),
         candidates.places(facts),
         agreement.stability(facts),
+        truth.accuracy(facts),
         by_context(facts),
         findings(folder, facts),
         overview.attrition(facts),
@@ -39,7 +49,7 @@ def build_report(folder: SeriesFolder, scores: Json) -> Report:
         title=_title(folder, facts),
         question=answer.question(facts),
         answer=answer.answer(facts),
-        notices=answer.notices(facts, conditions.sampling_seed(folder.file.settings)),
+        notices=answer.notices(facts, folder),
         sections=tuple(section for section in sections if section is not None),
     )
 

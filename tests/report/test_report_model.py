@@ -318,3 +318,29 @@ def test_findings_that_were_left_out_are_counted() -> None:
     report = build_report(folder, scores)
     found = next(c for c in table(report, "Findings").rows if c[1] == "text.foreign_script")
     assert found[3] == "71"
+
+
+def test_a_series_that_is_not_complete_says_how_to_go_on(tmp_path: Path) -> None:
+    scores = scores_of([[9, 5, 1], [9, 1, 5]])
+    scores["series"]["repeats_planned"] = 5
+    report = build_report(folder_at(tmp_path / "a night"), scores)
+    assert report.notices == ("The series is not complete: evalstab resume 'a night' goes on.",)
+
+
+def test_first_places_that_differ_in_an_unknown_order(tmp_path: Path) -> None:
+    scores = scores_of([[9, 5, 1], [1, 5, 9], [9, 1, 5]])
+    scores["stability"]["winner"]["changes"] = None
+    line = build_report(folder_at(tmp_path), scores).answer.line
+    assert "2 different first places in 3 trials (candidate_01 twice, candidate_03 once)" in line
+
+
+def test_accuracy_stands_apart_where_there_is_a_truth() -> None:
+    folder, scores = five_run()
+    scores["trials"][0]["accuracy"] = {
+        "kendall_tau_truth": 0.891, "mean_abs_error": 12.345, "winner_right": True,
+    }  # fmt: skip
+    report = build_report(folder, scores)
+    assert table(report, "Against the known truth").rows[:2] == (
+        ("1", "0.89", "12.3", "yes"),
+        ("2", "–", "–", "–"),
+    )

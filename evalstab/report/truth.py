@@ -1,0 +1,41 @@
+"""How close the trials came to the known truth, where the task has one: another question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evalstab.chat import Json
+from evalstab.report import numbers
+from evalstab.report.facts import Facts, block, index, number
+from evalstab.report.page import Align, Paragraph, Section, Table
+
+HEADER = ("trial", "tau to the truth", "mean absolute error, points", "winner right")
+ALIGN: tuple[Align, ...] = ("right", "right", "right", "left")
+
+
+def accuracy(facts: Facts) -> Section | None:
+    """One line a trial; None where no trial could be compared with a truth."""
+    if not any(block(trial, "accuracy") for trial in facts.valid):
+        return None
+    note = Paragraph(
+        "Tau compares the ranking with the true order (1 the same, chance 0); the error is the "
+        "mean distance of a total from the true one. A judge can be stable and wrong; these lines "
+        "describe single trials and carry no interval."
+    )
+    rows = tuple(_row(trial) for trial in facts.valid)
+    return Section("Against the known truth", (Table(HEADER, rows, ALIGN), note))
+
+
+def _row(trial: Json) -> tuple[str, ...]:
+    right = block(trial, "accuracy").get("winner_right")
+    return (
+        index(trial),
+        _cell(trial, "kendall_tau_truth", numbers.decimal),
+        _cell(trial, "mean_abs_error", numbers.plain),
+        "–" if right is None else "yes" if right else "no",
+    )
+
+
+def _cell(trial: Json, key: str, write: Callable[[float], str]) -> str:
+    value = number(trial, "accuracy", key)
+    return "–" if value is None else write(value)
