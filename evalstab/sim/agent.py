@@ -9,15 +9,12 @@ from evalstab.sim import documents, prose, tokens
 from evalstab.sim.conversation import Conversation
 from evalstab.sim.desk import Desk, look, subjects
 from evalstab.sim.mind import Mind
+from evalstab.sim.shape import SUBMIT, Shape, batch, next_writes
 from evalstab.sim.submission import submission
 from evalstab.sim.turn import Call, Turn
 from evalstab.task.brief_reading import Brief
 
-_BATCH = 4
-_BATCH_OF_MANY = 8
-_MANY = 24
 _GERMAN = frozenset({"und", "der", "die", "das", "ist", "ein", "eine", "nicht"})
-SUBMIT = "submit_ranking"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +43,15 @@ class _Scene:
             self.brief.criteria,
         )
 
-    def thoughts(self, sentences: Iterator[str]) -> str:
+    def thoughts(self, sentences: Iterator[str], kind: str) -> str:
         """The reasoning of a step that is not the judging one."""
         if not self.conversation.thinking:
             return ""
-        return prose.take(sentences, _small_budget(self))
+        offer = self.conversation.offer
+        shape = Shape.of(self.brief, set(offer.schemas), parallel=offer.parallel)
+        total, block = self.mind.thinking(self.brief)
+        budget = shape.budget(kind, total - block, self.mind.dice("weight", self.step))
+        return prose.take(sentences, budget)
 
 
 def decide(mind: Mind, conversation: Conversation) -> Turn:
@@ -87,22 +88,20 @@ def _gather(scene: _Scene) -> Turn | None:
         return None
     if scene.offers("list_files") and not desk.listed:
         thoughts = prose.opening(scene.writer("open"), len(scene.brief.candidates))
-        return _act(scene, scene.thoughts(thoughts), [Call("list_files", {})])
+        return _act(scene, scene.thoughts(thoughts, "open"), [Call("list_files", {})])
     pages = [p for p, _ in desk.following.items() if desk.tries.get(p, 0) < 60]
     if pages:
         calls = [Call("read_file", {"path": p, "offset": desk.following[p]}) for p in pages]
     else:
         unread = desk.unread()
-        calls = [Call("read_file", {"path": path}) for path in unread[: _batch(len(desk.sources))]]
+        calls = [Call("read_file", {"path": path}) for path in unread[: batch(len(desk.sources))]]
     if not calls:
         return None
     if not scene.conversation.offer.parallel:
         calls = calls[:1]
-    return _act(scene, scene.thoughts(_while_reading(scene, calls)), calls)
-
-
-def _batch(sources: int) -> int:
-    return _BATCH_OF_MANY if sources > _MANY else _BATCH
+    before = scene.conversation.steps[-1] if scene.conversation.steps else ()
+    kind = "read" if any(call.name == "read_file" for call in before) else "start"
+    return _act(scene, scene.thoughts(_while_reading(scene, calls), kind), calls)
 
 
 def _while_reading(scene: _Scene, calls: list[Call]) -> Iterator[str]:
@@ -123,18 +122,18 @@ def _write(scene: _Scene, waiting: list[str]) -> Turn:
     wanted = {d.path: d for d in scene.brief.deliverables}
     view = scene.view()
     first = not scene.desk.attempts
-    batch = waiting[:1]
-    if not first and wanted[waiting[0]].kind == "form" and scene.conversation.offer.parallel:
-        batch = [path for path in waiting if wanted[path].kind == "form"][:2]
+    together = next_writes(
+        wanted, waiting, parallel=scene.conversation.offer.parallel and not first
+    )
     calls = []
-    for path in batch:
+    for path in together:
         writer = scene.writer("document", path)
         text = documents.document(scene.brief, view, wanted[path], writer)
         calls.append(Call("write_file", {"path": path, "content": text}))
     if first:
         return _act(scene, _judging(scene, view), calls, view)
-    writing = prose.writing(scene.writer("write", scene.step), view, batch[0])
-    return _act(scene, scene.thoughts(writing), calls, view)
+    writing = prose.writing(scene.writer("write", scene.step), view, together[0])
+    return _act(scene, scene.thoughts(writing, "write"), calls, view)
 
 
 def _submit(scene: _Scene) -> Turn:
@@ -143,7 +142,7 @@ def _submit(scene: _Scene) -> Turn:
     rows = documents.entries(view, place, bool(scene.brief.criteria or scene.brief.points))
     schema = scene.conversation.offer.schemas[SUBMIT]
     if scene.desk.attempts:
-        thoughts = scene.thoughts(prose.finishing(scene.writer("finish"), view))
+        thoughts = scene.thoughts(prose.finishing(scene.writer("finish"), view), "close")
     else:
         thoughts = _judging(scene, view)
     return _act(scene, thoughts, [Call(SUBMIT, submission(schema, rows))], view)
@@ -162,7 +161,7 @@ def _answer(scene: _Scene) -> Turn:
 def _close(scene: _Scene) -> Turn:
     view = scene.view()
     writer = scene.writer("close")
-    reasoning = scene.thoughts(prose.finishing(writer, view))
+    reasoning = scene.thoughts(prose.finishing(writer, view), "close")
     if scene.conversation.offer.required:
         tool = (
             "list_files"
@@ -189,15 +188,3 @@ def _judging(scene: _Scene, view: prose.View) -> str:
     sources = sum(tokens.count(text) for text in scene.desk.texts.values())
     most = 200 + round(scene.mind.persona.reasoning.per_source_token * sources)
     return prose.judging(scene.writer("judge"), view, min(block, most))
-
-
-def _small_budget(scene: _Scene) -> int:
-    """Tokens of reasoning for this step: what the long thought leaves, unevenly shared."""
-    brief = scene.brief
-    total, block = scene.mind.thinking(brief)
-    writes = len(brief.deliverables) if scene.offers("write_file") else 1
-    reads = -(-(len(brief.candidates) + 2) // _batch(len(brief.candidates)))
-    steps = max(1 + reads + (writes + 1) // 2, 2)
-    weights = [scene.mind.dice("weight", step).between(0.6, 1.4) for step in range(1, steps + 1)]
-    weight = weights[scene.step - 1] if scene.step <= steps else 0.5
-    return max(round((total - block) * weight / sum(weights)), 40)

@@ -14,7 +14,10 @@ from evalstab.task.model import Deliverable, RankingFormat
 
 _WORD = re.compile(r"\w+")
 _RANKING_HEADING = re.compile(r"rang|rank|ergebnis|result|übersicht|overview|reihenfolge", re.I)
+_LAST = re.compile(r"letzt|absage|\blast\b|reject|refus", re.I)
 _FIELD_KINDS = (
+    ("count", re.compile(r"\b(zahl|anzahl|number|count)\b", re.I)),
+    ("second", re.compile(r"ersatz|zweit|second|runner", re.I)),
     ("place", re.compile(r"\b(platz|rang|place|rank)\b", re.I)),
     ("total", re.compile(r"punkt|gesamt|total|points|score", re.I)),
     ("name", re.compile(r"kandidat|candidate|\bname\b|person|profil", re.I)),
@@ -169,21 +172,28 @@ def _form(view: View, wanted: Deliverable, writer: Writer) -> str:
 
 
 def _subject_of(view: View, wanted: Deliverable) -> Subject:
-    """Whom a form is about: the candidate that its path or description names, else the best."""
-    place = f"{wanted.path} {wanted.about}"
-    named = [s for s in view.subjects if re.search(rf"\b{re.escape(s.id)}\b", place)]
-    return named[0] if len(named) == 1 else view.ranked()[0]
+    """Whom a form is about: a candidate that it names, the last where it refuses, else the best."""
+    text = f"{wanted.path} {wanted.about}"
+    named = [s for s in view.subjects if re.search(rf"\b{re.escape(s.id)}\b", text)]
+    if len(named) == 1:
+        return named[0]
+    return view.ranked()[-1 if _LAST.search(text) else 0]
 
 
 def _value(field: str, view: View, subject: Subject, writer: Writer) -> str:
+    ranked = view.ranked()
+    kind = next((kind for kind, pattern in _FIELD_KINDS if pattern.search(field)), "text")
+    if kind == "count":
+        return str(len(ranked))
+    if kind == "second":
+        subject = ranked[1]
+    if kind in {"name", "second"}:
+        return subject.id if subject.id == subject.name else f"{subject.id} ({subject.name})"
     total = number(view.opinion.totals[subject.id])
     place = str(places(view)[subject.id])
-    kind = next((kind for kind, pattern in _FIELD_KINDS if pattern.search(field)), "text")
-    if kind == "name":
-        return subject.id if subject.id == subject.name else f"{subject.id} ({subject.name})"
     if kind in {"total", "place"}:
         return total if kind == "total" else place
     if kind == "date":
         return writer.say("form.date")
-    other = next(s.name for s in [*view.ranked()[1:], subject] if s.id != subject.id)
+    other = next(s.name for s in [*ranked[1:], ranked[0]] if s.id != subject.id)
     return writer.say("form.general", subject, total=total, place=place, other=other)

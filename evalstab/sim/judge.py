@@ -15,6 +15,8 @@ from evalstab.sim.dice import Dice
 from evalstab.sim.persona import Judgement
 from evalstab.task.model import Criterion, Truth
 
+_FINE = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -68,7 +70,7 @@ class Question:
         bounds = [bound for c in self.criteria for bound in (c.min, c.max)]
         for grid in (1.0, 0.5, 0.1, 0.05):
             fits = all(math.isclose(round(b / grid) * grid, b, abs_tol=1e-9) for b in bounds)
-            if fits and reach / grid >= 2 * len(self.candidates):
+            if fits and reach / grid >= max(3 * len(self.candidates), _FINE):
                 return grid
         return 0.01
 
@@ -108,12 +110,15 @@ def _shares(how: Judgement, question: Question, key: tuple[object, ...]) -> dict
         }
         if how.source == "truth":
             return base
-        best = max(base.values())
-        base = {c: share / best for c, share in base.items()} if best > 0 else base
+        # The truth knows how good the best is; the mood of the trial is only more or less of it.
+        best = min(max(base.values()) * best / (sum(how.top) / 2), 1.0)
+        highest = max(base.values())
+        base = {c: share / highest for c, share in base.items()} if highest > 0 else base
     else:
         base = _latent(how, question.candidates)
     first = max(base, key=lambda c: base[c])
-    noisy = {c: base[c] + Dice(*key, "noise", c).normal(how.noise) for c in question.candidates}
+    reach = how.noise * (max(base.values()) - min(base.values()))
+    noisy = {c: base[c] + Dice(*key, "noise", c).normal(reach) for c in question.candidates}
     if how.source == "reading-order":
         noisy = dict(base)
     elif how.keep_winner:

@@ -73,5 +73,6 @@ def _question(brief: Brief, truth: Truth | None) -> Question:
     criteria = brief.criteria
     if not criteria and brief.points:
         # A range without a rubric is one criterion that nobody is told about.
-        criteria = (Criterion(id="_", title="_", min=brief.points.min, max=brief.points.max),)
+        low, high = brief.points.min, brief.points.max
+        criteria = (Criterion(id="total", title="total", min=low, max=high),)
     return Question(tuple(c.id for c in brief.candidates), criteria, truth)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from evalstab.errors import ConfigError
 
+_PACKAGE = Path(__file__).resolve().parent.parent
 _PATIENCE = 10.0
 
 
@@ -44,19 +47,28 @@ def open_sim(
 def running(options: Sequence[str]) -> Iterator[str]:
     """The address of a server started with these command line options; stopped at the end."""
     command = [sys.executable, "-m", "evalstab.sim", "--port", "0", "--with-parent", *options]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line.startswith("ready "):
-            _, errors = process.communicate(timeout=_PATIENCE)
-            reason = errors.strip().splitlines()[-1:] or ["no reason given"]
-            raise ConfigError(f"the simulated endpoint did not start: {reason[0]}")
-        yield line.split()[1]
-    finally:
-        _stop(process)
+    # The child must find this very package, wherever we were imported from.
+    places = [str(_PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    with tempfile.TemporaryFile("w+") as complaints:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
+        )
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            if not line.startswith("ready "):
+                process.wait(_PATIENCE)
+                complaints.seek(0)
+                reason = complaints.read().strip().splitlines()[-1:] or ["no reason given"]
+                raise ConfigError(f"the simulated endpoint did not start: {reason[0]}")
+            yield line.split()[1]
+        finally:
+            _stop(process)
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
@@ -66,6 +78,6 @@ def _stop(process: subprocess.Popen[str]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
+    for stream in (process.stdin, process.stdout):
         if stream is not None:
             stream.close()

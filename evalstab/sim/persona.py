@@ -31,7 +31,7 @@ class Judgement(_Part):
     task takes its place), the truth without noise (``truth``), or the order of reading.
     ``top`` is the range of the best total per trial, ``spread`` the distance from best to worst
     as a share of the best, ``lead`` the head start of the best, ``noise`` the deviation of one
-    candidate per trial. ``keep_winner``: noise never moves the best candidate from its place.
+    candidate per trial as a share of the distance from best to worst. ``keep_winner``: noise never moves the best candidate from its place.
     ``cold``: the first trial differs and all later ones are equal.
     """
 
@@ -39,7 +39,7 @@ class Judgement(_Part):
     top: tuple[Share, Share] = (0.84, 0.87)
     spread: Share = 0.5
     lead: Share = 0.06
-    noise: Share = 0.012
+    noise: Share = 0.03
     keep_winner: bool = True
     cold: bool = False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import selectors
 import socket
@@ -36,12 +37,13 @@ def serve(settings: Settings, port: int, *, with_parent: bool = False) -> None:
     listener.bind(("127.0.0.1", port))
     config = uvicorn.Config(
         application(settings),
-        log_level="critical",
+        log_level="error",
         access_log=False,
         lifespan="off",
         timeout_keep_alive=60,
         timeout_graceful_shutdown=1,
     )
+    logging.getLogger("uvicorn.error").addFilter(_unintended)
     server = _Server(config)
     if with_parent:
         threading.Thread(target=_stop_with_parent, args=(server,), daemon=True).start()
@@ -52,6 +54,11 @@ def serve(settings: Settings, port: int, *, with_parent: bool = False) -> None:
         loop_factory=lambda: asyncio.SelectorEventLoop(selectors.SelectSelector())
     ) as runner:
         runner.run(server.serve(sockets=[listener]))
+
+
+def _unintended(record: logging.LogRecord) -> bool:
+    """Leaves out what is said of answers that are broken off on purpose."""
+    return "without completing response" not in record.getMessage()
 
 
 def _stop_with_parent(server: uvicorn.Server) -> None:
