@@ -118,7 +118,7 @@ def _orders(facts: Facts) -> Iterator[Line]:
         "the same order, −1 the reverse.",
         numbers.interval(*found) if found else why_none(tau),
     )
-    few = "Two trials that differ most."
+    few = "The two trials that differ most."
     yield Line("Kendall tau, lowest pair", tau, "min", numbers.decimal, "0", few)
     yield Line(
         "Kendall tau, with failures",
@@ -204,7 +204,7 @@ def _winners(facts: Facts) -> Iterator[Line]:
         winner,
         "modal_share",
         numbers.percent,
-        f"{numbers.percent(1 / many)} (1/M)" if many else "1/M",
+        f"over {numbers.percent(1 / ranked)} (1/N)" if ranked else "over 1/N",
         "Share of the trials that the most frequent winner won; chosen afterwards, so it flatters.",
         _modal_limits(facts),
     )

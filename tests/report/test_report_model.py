@@ -98,7 +98,7 @@ def test_every_number_says_how_sure_it_is(report: Report) -> None:
     rows = {cells[0]: cells[1:4] for cells in stable.rows}
     assert rows["Kendall tau, mean"] == ("0.77", "0.54 to 0.89", "0")
     assert rows["winner, pair agreement"] == ("0.30", "0.00 to 1.00", "0.09 (1/M)")
-    assert rows["winner, most frequent"] == ("60 %", "15 % to 95 %", "9 % (1/M)")
+    assert rows["winner, most frequent"] == ("60 %", "15 % to 95 %", "over 20 % (1/N)")
     assert rows["Kendall W"][2] == "0.20 (1/N)"
     assert rows["scale, SD of ln(top score)"][:2] == ("0.31", "0.19 to 0.90")
     assert rows["noise ceiling of tau"][:2] == ("not known", "needs points for each criterion")
