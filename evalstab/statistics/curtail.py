@@ -19,6 +19,9 @@ from evalstab.statistics.ranks import FloatArray, as_places
 from evalstab.statistics.sequential import Status
 from evalstab.statistics.value import Interval
 
+Rule = Callable[[int, int], Status | None]
+"""(successes, trials seen) -> the answer that ends the series, or None to go on."""
+
 
 def count_rule(violations: int, seen: int, planned: int, at_most: int) -> Status:
     """At most `at_most` of `planned` trials may violate; decided as soon as no trial can change it.
@@ -69,9 +72,7 @@ class Characteristic:
     expected_trials: float
 
 
-def operating_characteristic(
-    rule: Callable[[int, int], Status | None], rate: float, max_trials: int
-) -> Characteristic:
+def operating_characteristic(rule: Rule, rate: float, max_trials: int) -> Characteristic:
     """Exact characteristics of a rule at a true success rate, by dynamic program.
 
     `rule(successes, seen)` is asked after each trial; any answer but None ends the series, and a

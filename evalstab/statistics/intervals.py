@@ -53,12 +53,13 @@ def pair_spread(pairs: FloatArray, step: float) -> PairSpread | None:
 
     NaN on the diagonal and where a pair is undefined. `step` is the loss of one pair by the
     smallest change of one trial (for tau: 2/P, one swap of neighbours). None with fewer than 3
-    trials that have a defined pair: the jackknife leaves one out and needs a pair to remain.
+    trials that have a defined pair, since the jackknife leaves one out, and where fewer than half
+    of their pairs are defined: the few that remain understate the error (coverage 89 % at N = 5).
     """
     usable = ~np.isnan(pairs).all(axis=1) if len(pairs) else np.zeros(0, dtype=bool)
     n = int(usable.sum())
     values = pair_values(pairs)
-    if n < 3 or len(values) < 2:
+    if n < 3 or 2 * len(values) < math.comb(n, 2):
         return None
     mean = float(values.mean())
     typical = np.nanmean(pairs[usable], axis=1)
@@ -278,4 +279,6 @@ def _possible(successes: int, n: int) -> bool:
 
 
 def _three(there: int) -> str:
+    if there >= 3:
+        return "fewer than half of the pairs of trials can be compared"
     return f"an interval needs at least 3 comparable trials, there are {there}"

@@ -107,10 +107,6 @@ def jackknife(given: Input) -> Value:
     return intervals.jackknife_error(kendall.pair_taus(placed(given)).tau)
 
 
-def smallest_p(given: Input) -> float:
-    return compare.smallest_permutation_p(given["n1"], given["n2"])
-
-
 def log_e(given: Input) -> float:
     a, b = given["prior"]
     return evalues.log_e_value(given["successes"], given["failures"], given["p0"], (a, b))
@@ -240,7 +236,7 @@ STATISTICS: dict[str, Callable[[Input], Any]] = {
     "rbo_top_weight": lambda i: topweighted.rank_biased_top_weight(i["p"], i["d"]),
     "rbo_truncated": lambda i: toplists.rbo_truncated(i["S"], i["T"], i["p"]),
     "recommended_ci95_mean_tau": lambda i: intervals.tau_interval(placed(i)),
-    "smallest_permutation_p": smallest_p,
+    "smallest_permutation_p": lambda i: compare.smallest_permutation_p(i["n1"], i["n2"]),
     "spearman_rho": lambda i: concordance.spearman(pair_of_scores(i)),
     "sprt_llr": lambda i: evalues.sprt_log_ratio(i["successes"], i["failures"], i["p0"], i["p1"]),
     "sprt_log_bounds": lambda i: list(evalues.sprt_bounds(i["alpha"], i["beta"])),
