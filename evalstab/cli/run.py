@@ -70,8 +70,8 @@ def request_of(params: dict[str, Any]) -> RunRequest:
 
     flags = {key: params[name] for name, key in _SETTINGS.items() if params[name] is not None}
     overrides = {
-        key: params[name]
-        for name, key in (("max_steps", "limits.max_steps"), ("language", "language"))
+        key: str(params[name])
+        for name, key in (("max_steps", "task.limits.max_steps"), ("language", "task.language"))
         if params[name] is not None
     }
     if params["no_stream"]:
@@ -91,12 +91,13 @@ def request_of(params: dict[str, Any]) -> RunRequest:
     )
 
 
-def _assign(pairs: list[str], flags: dict[str, Any], overrides: dict[str, Any]) -> None:
+def _assign(pairs: list[str], flags: dict[str, Any], overrides: dict[str, str]) -> None:
     from evalstab.settings import parse_assignment
 
     for pair in pairs:
-        key, value = parse_assignment(pair)
-        if key.startswith("task."):
-            overrides[key.removeprefix("task.")] = value
+        if pair.startswith("task."):
+            key, _, text = pair.partition("=")
+            overrides[key.strip()] = text.strip()
         else:
-            flags[key] = value
+            name, value = parse_assignment(pair)
+            flags[name] = value

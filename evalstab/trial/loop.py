@@ -237,7 +237,7 @@ def _run_call(toolbox: Toolbox, call: ToolCall, done: Executed, step: int) -> st
         done.results.append(ToolResult(call_id=call.id, name=call.name, error=CUT_CALL))
         return f"Error: {CUT_CALL}"
     outcome = toolbox.call(call.name, arguments)
-    done.findings += [msgspec.structs.replace(found, step=step) for found in outcome.findings]
+    done.findings.extend(msgspec.structs.replace(f, step=step) for f in outcome.findings)
     done.results.append(
         ToolResult(
             call_id=call.id,

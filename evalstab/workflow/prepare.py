@@ -110,6 +110,7 @@ def series_file(prepared: Prepared) -> SeriesFile:
             "base_url": settings.base_url or None,
             "model": settings.model or None,
             "simulated": prepared.simulated is not None,
+            "simulator_seed": request.seed if prepared.simulated is not None else None,
             "configured": configured(prepared.endpoint),
         },
         work=work_of(task, settings),

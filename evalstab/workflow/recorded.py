@@ -33,7 +33,7 @@ def recorded(folder: SeriesFolder, repeats: int | None = None) -> Prepared:
         repeats=repeats or file.repeats,
         contexts=tuple(file.conditions.get("context") or ()),
         concurrency=int(file.conditions.get("concurrency", 1)),
-        seed=file.seed,
+        seed=file.endpoint.get("simulator_seed"),
         out=folder.root,
     )
     return Prepared(request=request, task=task, endpoint=name, settings=settings, seed=file.seed)

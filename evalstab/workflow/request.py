@@ -31,12 +31,13 @@ class SimOpener(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """One request for a series; ``flags`` are dotted settings, ``task_overrides`` task keys."""
+    """One request for a series; ``flags`` are dotted settings, ``task_overrides`` maps
+    task keys such as ``task.tools`` to text."""
 
     task: str
     endpoint: str | None = None
     flags: Mapping[str, Any] = field(default_factory=dict)
-    task_overrides: Mapping[str, Any] = field(default_factory=dict)
+    task_overrides: Mapping[str, str] = field(default_factory=dict)
     repeats: int = 5
     contexts: tuple[int, ...] = ()
     concurrency: int = 1
