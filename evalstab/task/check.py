@@ -55,9 +55,10 @@ def examine(root: Path, overrides: Mapping[str, str]) -> Examined:
     relative = draft.value("inputs")
     if relative is not None and ("inputs" in draft.raw or (root / relative).exists()):
         examined.inputs = folder.inputs(relative)
+    if relative is not None and (examined.inputs or not draft.raw.get("inputs")):
+        _check_candidate_files(folder, draft, examined.inputs)
     for check in (_check_names, _check_rubric, _check_language, _check_tools, _check_places):
         check(folder, draft)
-    _check_candidate_files(folder, draft, examined.inputs)
     _check_deliverables(folder, draft, examined.inputs)
     if (relative := draft.value("truth")) is not None:
         examined.truth = read_truth(folder, draft, relative)

@@ -82,7 +82,8 @@ class TaskFile(_Part):
     """Everything that ``task.toml`` may say; unknown keys are mistakes.
 
     ``inputs`` is a folder; where it is not set, ``inputs/`` is taken if it is there. ``offer``
-    restricts the tools of the mode ``tools`` (not set: all of them). Totals are asked for where there is a rubric (``criteria``) or a range of ``points``.
+    restricts the tools of the mode ``tools`` (not set: all of them). Totals are asked for where
+    there is a rubric (``criteria``) or a range of ``points``.
     """
 
     schema_version: Literal[1]
