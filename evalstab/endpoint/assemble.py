@@ -60,8 +60,11 @@ class Assembler:
     _by_id: dict[str, Slot] = field(default_factory=dict)
     _last: Slot | None = None
 
-    def feed(self, part: CallPart) -> None:
-        """Take one entry of ``tool_calls``."""
+    def feed(self, part: CallPart, separate: bool = False) -> int:
+        """Take one entry of ``tool_calls``; ``separate`` where each entry is a call of its own.
+
+        Gives the number of characters that were kept of it.
+        """
         function = part.function
         name = (function.name if function else None) or ""
         arguments = function.arguments if function else None
@@ -69,16 +72,19 @@ class Assembler:
         text = _encode(arguments) if is_object else arguments
         if not isinstance(text, str):
             text = ""
-        slot = self._place(part.index, part.id or "", name, text)
+        if separate:
+            slot = self._open(None, part.id or "")
+        else:
+            slot = self._place(part.index, part.id or "", name, text)
         if slot is None:
-            return
+            return 0
         self._last = slot
         slot.name = merge_name(slot.name, name, self.offered, slot.started)
-        if is_object and slot.whole_object == text:
-            return
-        if text:
-            slot.parts.append(text)
-            slot.whole_object = text if is_object else None
+        if not text or (is_object and slot.whole_object == text):
+            return len(name)
+        slot.parts.append(text)
+        slot.whole_object = text if is_object else None
+        return len(name) + len(text)
 
     def _place(self, index: int | None, id_: str, name: str, text: str) -> Slot | None:
         """The slot that a piece belongs to, a new one where it opens a call."""
@@ -92,7 +98,7 @@ class Assembler:
                 return self._note(known, index, id_)
             return self._open(index, id_)
         last = self._last
-        if last is not None and self._strays(last, id_, name):
+        if last is not None and self._strays(last, id_, name, text):
             return self._note(last, index, id_)
         return self._open(index, id_)
 
@@ -107,11 +113,11 @@ class Assembler:
             return name == slot.name and not slot.whole
         return name == slot.name
 
-    def _strays(self, last: Slot, id_: str, name: str) -> bool:
+    def _strays(self, last: Slot, id_: str, name: str, text: str) -> bool:
         """Whether a piece under a new index is the rest of the last call (B15)."""
-        if name and name != last.name:
-            return False
-        if id_ and id_ != last.id:
+        if not id_ and not name:
+            return not last.whole or not text.lstrip().startswith("{")
+        if (name and name != last.name) or (id_ and id_ != last.id):
             return False
         return last.started and not last.whole
 

@@ -24,7 +24,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``None`` texts mean that nothing arrived on the channel. ``finish`` is as received (``None``
     for null or an empty string). ``reasoning_field`` says in which form the reasoning came, since
-    it is sent back in the same form; ``reasoning_details`` are kept verbatim for that.
+    it is sent back in the same form; ``reasoning_details`` are kept verbatim for that, and so are
+    ``reasoning_tags`` where inline reasoning had others than ``<think>``.
     """
 
     reasoning: str | None = None
@@ -36,6 +37,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     counted: Usage | None = None
     timings: ServerTimings | None = None
     reasoning_field: ReasoningField | None = None
+    reasoning_tags: tuple[str, str] | None = None
     reasoning_details: tuple[Json, ...] = ()
     model: str | None = None
     provider: str | None = None

@@ -126,6 +126,14 @@ def _decode_leniently(data: bytes) -> Frame | None:
     return coerce(value) if isinstance(value, dict) else None
 
 
+def decode_json(data: bytes) -> Any:
+    """Any JSON value in these bytes, read leniently; ``None`` where there is none."""
+    try:
+        return json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
 def coerce(value: dict[str, Any]) -> Frame:
     """Bring any JSON object into the shape of a frame; what fits nowhere is left out."""
     value = _unwrap(value)

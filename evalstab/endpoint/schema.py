@@ -80,15 +80,11 @@ def _size(value: Any, schema: dict[str, Any]) -> str | None:
         size, low, high = value, schema.get("minimum"), schema.get("maximum")
     else:
         return None
-    if _number(low) and size < low:
+    if isinstance(low, (int, float)) and size < low:
         return f"is below the minimum of {low}"
-    if _number(high) and size > high:
+    if isinstance(high, (int, float)) and size > high:
         return f"is above the maximum of {high}"
     return None
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _object(value: dict[str, Any], schema: dict[str, Any], path: str, depth: int) -> str | None:
