@@ -88,6 +88,11 @@ def read_arguments(text: str) -> Read:
     return Read(_unfinished(text), text)
 
 
+def is_object(text: str) -> bool:
+    """Whether a text is one JSON object as it stands: only then may it be sent to a server."""
+    return isinstance(_parse(text), dict)
+
+
 def _object(text: str, value: dict[str, Any]) -> Read:
     """One whole object; halves of characters in it become U+FFFD, so that it can be stored."""
     if _SURROGATE_ESCAPE.search(text):

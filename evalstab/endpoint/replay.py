@@ -1,0 +1,72 @@
+"""The message that is sent back after a reply, in the form that this server reads.
+
+Serves A6 to A9 (reasoning goes back in the form in which it came), B27 (arguments that are no JSON
+are never sent back) and B33 (ids go back byte for byte).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from evalstab.chat import Json, ToolCall
+from evalstab.endpoint.arguments import is_object
+from evalstab.endpoint.base import Reply
+
+Form = Literal[
+    "auto", "reasoning", "reasoning_content", "reasoning_details", "blocks", "inline", "none"
+]
+
+UNNAMED = "unnamed_tool"
+
+
+def assistant_message(reply: Reply, form: Form = "auto") -> Json:
+    """The assistant message for the history; ``auto`` is the form in which the reasoning came.
+
+    Arguments that are no JSON object are replaced by ``{}`` (``substituted`` names these calls, so
+    that they can be answered with an error); a call that never had a name gets UNNAMED.
+    """
+    message: Json = {"role": "assistant", "content": reply.content}
+    if reply.content is None and not reply.tool_calls:
+        message["content"] = ""
+    if reply.reasoning is not None:
+        _add_reasoning(message, reply, _form(reply, form))
+    if reply.tool_calls:
+        message["tool_calls"] = [_call(call) for call in reply.tool_calls]
+    return message
+
+
+def substituted(reply: Reply) -> tuple[str, ...]:
+    """The ids of those calls whose arguments are not sent back as they came."""
+    return tuple(call.id for call in reply.tool_calls if not is_object(call.arguments))
+
+
+def _form(reply: Reply, form: Form) -> Form:
+    return form if form != "auto" else reply.reasoning_field or "none"
+
+
+def _add_reasoning(message: Json, reply: Reply, form: Form) -> None:
+    reasoning = reply.reasoning or ""
+    if form in ("reasoning", "reasoning_content"):
+        message[form] = reasoning
+    elif form == "reasoning_details":
+        plain: Json = {"type": "reasoning.text", "text": reasoning}
+        message[form] = list(reply.reasoning_details) or [plain]
+    elif form == "inline":
+        opening, closing = reply.reasoning_tags or ("<think>", "</think>")
+        message["content"] = f"{opening}{reasoning}{closing}{reply.content or ''}"
+    elif form == "blocks":
+        blocks: list[Json] = [
+            {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}]}
+        ]
+        if reply.content:
+            blocks.append({"type": "text", "text": reply.content})
+        message["content"] = blocks
+
+
+def _call(call: ToolCall) -> Json:
+    arguments = call.arguments if is_object(call.arguments) else "{}"
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name or UNNAMED, "arguments": arguments},
+    }
