@@ -7,12 +7,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from task_making import CANDIDATES, CRITERIA, RANKING, small_task, spec, toml_of, write_task
 
 from evalstab.task.brief import brief_text, opening_messages
 from evalstab.task.brief_reading import parse_brief
 from evalstab.task.load import find_task, load_task
 from evalstab.task.model import Task, TaskFile
+from tests.task.task_making import (
+    CANDIDATES,
+    CRITERIA,
+    RANKING,
+    small_task,
+    spec,
+    toml_of,
+    write_task,
+)
 
 LINES = st.text(
     st.characters(blacklist_categories=["Cs", "Cc", "Cn", "Zl", "Zp"], blacklist_characters="`"),

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from task_making import toml_of, write_task
 
 from evalstab.errors import Mistake, TaskError
 from evalstab.task.check import mistakes_in
 from evalstab.task.load import find_task, known_tasks, load_task
+from evalstab.task.model import TaskFile
+from tests.task.task_making import toml_of, write_task
 
 TRUTH = '{"order": [["person_01"], ["person_02", "person_11"]], "totals": %s}'
 TOTALS = '{"person_01": 9, "person_02": 3, "person_11": 3}'
@@ -231,10 +232,7 @@ VALUES = st.recursive(
 
 
 @given(
-    st.sampled_from(
-        "name language prompt inputs truth candidates criteria points deliverables limits offer "
-        "tools system allow_scripts".split()
-    ),
+    st.sampled_from(sorted(TaskFile.model_fields)),
     VALUES,
 )
 def test_any_value_of_any_key_is_checked_without_an_error(

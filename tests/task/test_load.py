@@ -5,12 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from task_making import small_task, toml_of, write_task
 
 from evalstab.errors import TaskError
 from evalstab.task.brief import opening_messages
 from evalstab.task.load import find_task, known_tasks, load_task, shipped_tasks
 from evalstab.tools.offers import offered_tools
+from tests.task.task_making import small_task, toml_of, write_task
 
 
 def test_a_name_is_looked_for_here_first_then_among_the_shipped(
