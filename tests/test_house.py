@@ -31,6 +31,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("workflow",),
     ("nightly",),
     ("cli",),
+    ("__main__",),
 )
 """Rooms in import order: each may import only rooms above it, never one of its own row."""
 

@@ -6,11 +6,12 @@ import sys
 import time
 from dataclasses import dataclass, field
 
+import typer
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from evalstab.cli.common import answer, answer_json
+from evalstab.cli.common import answer, answer_json, say
 from evalstab.sim.open import open_sim
 from evalstab.trial.record import Step
 from evalstab.workflow.request import Announce
@@ -29,11 +30,15 @@ def people_for(announce: Announce, *, quiet: bool) -> People:
 
 
 def show(outcome: Outcome, *, as_json: bool, quiet: bool) -> None:
-    """The answer of ``run`` and ``resume`` on stdout."""
+    """The answer of ``run`` and ``resume`` on stdout, then the exit code."""
     if as_json:
         answer_json(outcome.scores)
     elif not quiet:
         answer(summary(outcome.folder))
+    if outcome.problem:
+        say(f"error: {outcome.problem}")
+    if outcome.exit_code:
+        raise typer.Exit(outcome.exit_code)
 
 
 class Silence:

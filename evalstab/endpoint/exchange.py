@@ -158,7 +158,7 @@ class Exchange:
     ) -> Attempt:
         """The attempt for an answer with another status than 2xx."""
         reply, message, findings = judged
-        return self._attempt(reply, findings, message, headers.get("retry-after"))
+        return self._attempt(reply, findings, message)
 
     def _attempt(
         self,

@@ -19,8 +19,7 @@ import openai
 
 from evalstab.endpoint.base import Attempt, ChatRequest, encode_body
 from evalstab.endpoint.exchange import Exchange
-from evalstab.endpoint.faults import read_error_body
-from evalstab.endpoint.reply import EndKind
+from evalstab.endpoint.reply import EndKind, read_error_body
 from evalstab.errors import ConfigError
 from evalstab.settings import EndpointSettings
 

@@ -46,6 +46,7 @@ def disk_error(path: Path, error: OSError) -> FolderError:
     """The error a user can act on, for what the operating system said about a path."""
     mends = {
         errno.ENOSPC: "the disk is full: free some space and run `evalstab resume` on the folder",
+        errno.EFBIG: "the file may not grow further: lift the limit and run `evalstab resume`",
         errno.EDQUOT: "the disk quota is used up: free some space and run `evalstab resume`",
         errno.EROFS: "the file system is read-only: choose another place with --out",
         errno.EACCES: "no permission to write there: choose another place with --out",

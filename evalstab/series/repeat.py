@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from evalstab.chat import Json
 from evalstab.errors import EndpointUnusable, FolderError
+from evalstab.series.files import disk_error
 from evalstab.series.folder import SeriesFolder, TrialFolder
 from evalstab.task.model import Task
 from evalstab.tools.toolbox import Toolbox
@@ -108,13 +109,18 @@ async def _attempt(plan: SeriesPlan, folder: TrialFolder, watcher: Watcher) -> T
         messages=tuple(plan.trial.opening),
         answer_file=plan.trial.answer_file,
     )
-    toolbox = _fresh_toolbox(plan.task, folder)
-    record = Record(folder.record)
+    try:
+        toolbox = _fresh_toolbox(plan.task, folder)
+        record = Record(folder.record)
+    except OSError as error:
+        raise disk_error(folder.path, error) from error
     try:
         talk = go_on(opening, events, record, toolbox)
         if isinstance(talk, TrialEnded):
             return talk
         return await run_trial(plan.trial, talk, record, watcher)
+    except OSError as error:
+        raise disk_error(folder.path, error) from error
     finally:
         record.close()
 

@@ -19,6 +19,7 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.endpoint.base import Attempt, Reply, usage_total
+from evalstab.errors import FolderError
 from evalstab.findings import Finding
 
 SCHEMA_VERSION = 1
@@ -139,12 +140,19 @@ class Record:
 def read_events(path: Path) -> Iterator[Event]:
     """All events of a record, in order; a torn last line is dropped.
 
-    Raises msgspec.ValidationError or DecodeError for a broken line before the last.
+    FolderError names a line before the last that is no event.
     """
     with path.open("rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
                 yield _decoder.decode(line)
+            except msgspec.MsgspecError as error:
+                raise FolderError(
+                    f"{path}, line {number}: {error}. The record is damaged: restore it, or move "
+                    "the trial's folder away and run `evalstab resume`"
+                ) from error
 
 
 def _drop_torn_line(path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from evalstab.chat import Json
 from evalstab.endpoint.openai_chat import OpenAIChat
 from evalstab.endpoint.preflight import Preflight, preflight
-from evalstab.errors import Interrupted
+from evalstab.errors import EndpointUnusable, Interrupted
 from evalstab.series.folder import SeriesFile, SeriesFolder, create_series, locked, open_series
 from evalstab.series.repeat import SeriesPlan, Stop, run_series
 from evalstab.settings import EndpointSettings
@@ -40,10 +40,15 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A series that came to its end: where it stands and what it scored."""
+    """A series as far as it came: where it stands, what it scored, and how the command exits.
+
+    ``problem`` says in words why the exit code is not 0.
+    """
 
     folder: Path
     scores: Json
+    exit_code: int = 0
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +98,30 @@ def resume(root: Path, people: People, *, repeats: int | None = None) -> Outcome
 
 
 def _finish(prepared: Prepared, folder: SeriesFolder, people: People) -> Outcome:
+    problem: str | None = None
     if _unfinished(folder, prepared.request.repeats):
-        _async(_carry_out(prepared, folder, people))
-    return Outcome(folder.root, score(folder.root))
+        try:
+            _async(_carry_out(prepared, folder, people))
+        except EndpointUnusable as error:
+            problem = str(error)
+    scores = score(folder.root)
+    problem = problem or untestable(scores, tools=prepared.task.spec.tools != "none")
+    return Outcome(folder.root, scores, EndpointUnusable.exit_code if problem else 0, problem)
+
+
+def untestable(scores: Json, *, tools: bool) -> str | None:
+    """Why this series says nothing of the model's stability, or ``None``."""
+    trials = scores["trials"]
+    valid = [t for t in trials if t["outcome"] in ("completed", "failed")]
+    if not valid:
+        return "no valid trial: the endpoint or the rig spoilt all of them"
+    called = any(t["tool_calls"]["total"] or t["tool_calls"]["unfinished"] for t in valid)
+    if tools and not called and not any(t["ranking"] for t in valid):
+        return (
+            "the model never called a tool: start the server with its tool parser, try "
+            "--set tool_choice=required, or give the files inline with --set task.tools=none"
+        )
+    return None
 
 
 def _unfinished(folder: SeriesFolder, repeats: int) -> bool:

@@ -1,0 +1,5 @@
+"""``python -m evalstab``."""
+
+from evalstab.cli import main
+
+main()
