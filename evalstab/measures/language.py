@@ -12,17 +12,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from evalstab.measures.base import Fact, Measured, TrialMeasure, put
+from evalstab.findings import Channel
+from evalstab.measures.base import Direction, Fact, Measured, TrialMeasure, put
 from evalstab.measures.leaks import CODES, Leak, LeakScan, leak_finding, scan_trial
 from evalstab.measures.view import TrialView
 
-CHANNELS = ("reasoning", "content", "arguments", "file")
+CHANNELS: tuple[Channel, ...] = ("reasoning", "content", "arguments", "file")
 _OUTPUT = frozenset({"content", "file"})
 
 
 def compute(trial: TrialView) -> Measured:
     """Scan every text that the model wrote in this trial."""
-    scan = scan_trial(trial, languages=trial.detect_languages)
+    scan = scan_trial(trial)
     hard = [leak for leak in scan.leaks if leak.hard]
     leaked = sum(leak.span.graphemes for leak in hard)
     values: dict[str, Any] = {"spans": len(hard), "graphemes": leaked}
@@ -38,7 +39,7 @@ def compute(trial: TrialView) -> Measured:
     put(values, "first_leak", first, "nothing leaked")
     values["returned"] = _returned(hard)
     values["carried_over"] = _carried_over(hard)
-    values["languages_judged"] = trial.detect_languages
+    values["languages_judged"] = False
     return Measured({"language": values}, [leak_finding(leak) for leak in scan.leaks])
 
 
@@ -102,7 +103,7 @@ def _carried_over(hard: Sequence[Leak]) -> bool:
     return False
 
 
-_COUNT = ("spans", "0 and more", "lower is better")
+_COUNT: tuple[str, str, Direction] = ("spans", "0 and more", "lower is better")
 
 MEASURE = TrialMeasure(
     name="language",

@@ -10,7 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalstab.chat import Json
-from evalstab.measures.base import Fact, Measured, SeriesMeasure, put, put_all
+from evalstab.measures.base import (
+    Direction,
+    Fact,
+    Measured,
+    SeriesMeasure,
+    put,
+    put_all,
+)
 from evalstab.measures.language import CHANNELS
 from evalstab.measures.series_view import SeriesView
 from evalstab.statistics.intervals import wilson
@@ -65,7 +72,7 @@ def _first(trial: Json) -> Json:
     return entry
 
 
-_RATE = ("share of trials", "0 to 1", "lower is better")
+_RATE: tuple[str, str, Direction] = ("share of trials", "0 to 1", "lower is better")
 
 MEASURE = SeriesMeasure(
     name="language of the series",

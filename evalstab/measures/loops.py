@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstab.findings import Finding, finding
-from evalstab.measures.base import Fact, Measured, TrialMeasure
+from evalstab.measures.base import Direction, Fact, Measured, TrialMeasure
 from evalstab.measures.texts import Piece
 from evalstab.measures.view import StepView, TrialView
 from evalstab.text.excerpt import excerpt
@@ -96,7 +96,7 @@ def _place(piece: Piece, step: StepView, start: int, end: int) -> dict[str, Any]
     }
 
 
-_COUNT = ("texts", "0 and more", "lower is better")
+_COUNT: tuple[str, str, Direction] = ("texts", "0 and more", "lower is better")
 
 MEASURE = TrialMeasure(
     name="loops",

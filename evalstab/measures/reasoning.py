@@ -17,7 +17,6 @@ from evalstab.measures.base import Fact, Measured, TrialMeasure, put, put_all
 from evalstab.measures.tokens import Source, reasoning_tokens, scale_of, worst_source
 from evalstab.measures.view import StepView, TrialView
 from evalstab.statistics.quantiles import t_quantile
-from evalstab.text.repetition import repeated_share
 
 LEAST_POINTS = 5
 LEAST_STEPS = 4
@@ -51,8 +50,7 @@ def compute(trial: TrialView) -> Measured:
     nothing = "no reasoning arrived"
     put(values, "largest_block_tokens", largest.tokens if largest else None, nothing)
     put(values, "largest_block", _place(largest) if largest else None, nothing)
-    texts = [b.step.reply.reasoning for b in blocks if b.step.reply and b.step.reply.reasoning]
-    put(values, "repeated_share", repeated_share("\n".join(texts)) if texts else None, nothing)
+    put(values, "repeated_share", None, "not measured by this version")
     values["per_step"] = [
         {"step": b.step.number, "context_tokens": b.step.context.count, "tokens": b.tokens}
         for b in blocks

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from evalstab.endpoint.base import Attempt, Clock, Reply, Usage
-from evalstab.measures.base import Fact, Measured, TrialMeasure, put
+from evalstab.chat import Usage
+from evalstab.endpoint.base import Attempt, Clock, Reply
+from evalstab.measures.base import Direction, Fact, Measured, TrialMeasure, put
 from evalstab.measures.view import StepView, TrialView
 
 LEAST_TOKENS = 16
@@ -199,30 +200,23 @@ def _prompt(reply: Reply) -> int | None:
     return usage.prompt_tokens if usage else None
 
 
-def _fact(key: str, meaning: str, unit: str, direction: str = "neither") -> Fact:
-    return Fact(
-        f"speed.{key}",
-        meaning,
-        unit,
-        "above 0",
-        "higher is better"
-        if direction == "higher"
-        else "lower is better"
-        if direction == "lower"
-        else "neither",
-    )
+def _fact(key: str, meaning: str, unit: str, direction: Direction = "neither") -> Fact:
+    return Fact(f"speed.{key}", meaning, unit, "above 0", direction)
 
+
+_LOW: Direction = "lower is better"
+_HIGH: Direction = "higher is better"
 
 MEASURE = TrialMeasure(
     name="speed",
     meaning="How fast the endpoint reads and writes as the conversation grows.",
     facts=(
-        _fact("ttft_s.p50", "Median over steps of the time to the first token.", "s", "lower"),
-        _fact("ttft_s.p99", "The same, 99th percentile over steps.", "s", "lower"),
-        _fact("decode_tok_s.p50", "Median over steps of the decode rate.", "tok/s", "higher"),
-        _fact("prefill_tok_s.p50", "Median over steps of the prefill rate.", "tok/s", "higher"),
-        _fact("server_decode_tok_s.p50", "Decode rate by the server's clock.", "tok/s", "higher"),
-        _fact("server_prefill_tok_s.p50", "Prefill rate by the server's clock.", "tok/s", "higher"),
+        _fact("ttft_s.p50", "Median over steps of the time to the first token.", "s", _LOW),
+        _fact("ttft_s.p99", "The same, 99th percentile over steps.", "s", _LOW),
+        _fact("decode_tok_s.p50", "Median over steps of the decode rate.", "tok/s", _HIGH),
+        _fact("prefill_tok_s.p50", "Median over steps of the prefill rate.", "tok/s", _HIGH),
+        _fact("server_decode_tok_s.p50", "Decode rate by the server's clock.", "tok/s", _HIGH),
+        _fact("server_prefill_tok_s.p50", "Prefill rate by the server's clock.", "tok/s", _HIGH),
         _fact("by_context", "Each step: active context, the three rates, cached tokens.", "list"),
     ),
     compute=compute,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from evalstab.chat import Json
-from evalstab.measures.base import Fact, Measured, SeriesMeasure
+from evalstab.measures.base import Direction, Fact, Measured, SeriesMeasure
 from evalstab.measures.series_view import ScoredTrial, SeriesView
 from evalstab.statistics.block import stability_block
 from evalstab.statistics.noise import latent_totals, noise_ceiling
@@ -54,12 +54,19 @@ def _ceiling(series: SeriesView, totals: FloatArray) -> Value:
     return noise_ceiling(known, np.ones(len(criteria)))
 
 
-_AGREEMENT = ("correlation", "-1 to 1", "higher is better")
-_SPREAD = ("share", "0 and more", "lower is better")
+_AGREEMENT: tuple[str, str, Direction] = ("correlation", "-1 to 1", "higher is better")
+_SPREAD: tuple[str, str, Direction] = ("share", "0 and more", "lower is better")
 
 
-def _fact(key: str, meaning: str, unit: str, *reading: str, source: str = "") -> Fact:
-    limits, direction = (*reading, "neither")[:2]
+def _fact(
+    key: str,
+    meaning: str,
+    unit: str,
+    limits: str = "",
+    direction: Direction = "neither",
+    *,
+    source: str = "",
+) -> Fact:
     return Fact(f"stability.{key}", meaning, unit, limits, direction, source)
 
 

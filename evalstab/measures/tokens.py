@@ -7,12 +7,13 @@ vocabularies within about a fifth. It always says that it is one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
+from evalstab.chat import Usage
 from evalstab.endpoint.base import Reply, usage_total
 from evalstab.trial.record import Step, TrialStarted
 
@@ -73,11 +74,10 @@ def context_tokens(step: Step, sent: int, scale: Scale) -> tuple[TokenCount, Tok
     """Prompt tokens and active context of a step; ``sent`` is the characters of its request."""
     reply = step.reply
     if reply is not None:
-        for usage, source in ((reply.usage, "server"), (reply.counted, "tokenizer")):
+        for usage, source in _counts(reply):
             total = usage_total(usage)
-            if usage is not None and usage.prompt_tokens is not None and total is not None:
-                counted: Source = "server" if source == "server" else "tokenizer"
-                return TokenCount(usage.prompt_tokens, counted), TokenCount(total, counted)
+            if usage.prompt_tokens is not None and total is not None:
+                return TokenCount(usage.prompt_tokens, source), TokenCount(total, source)
     prompt = scale.tokens(sent)
     answer = scale.tokens(text_length(reply)) if reply else TokenCount(0, "estimate")
     return prompt, TokenCount(prompt.count + answer.count, "estimate")
@@ -90,9 +90,9 @@ def reasoning_tokens(reply: Reply, scale: Scale) -> TokenCount:
     reasoning arrived, the whole; else the share of the answer's tokens that the characters of the
     reasoning have (an estimate), and without any count the length alone.
     """
-    for usage, source in ((reply.usage, "server"), (reply.counted, "tokenizer")):
-        if usage is not None and usage.reasoning_tokens is not None:
-            return TokenCount(usage.reasoning_tokens, "server" if source == "server" else source)
+    for usage, source in _counts(reply):
+        if usage.reasoning_tokens is not None:
+            return TokenCount(usage.reasoning_tokens, source)
     length, total = len(reply.reasoning or ""), text_length(reply)
     completion = reply.usage.completion_tokens if reply.usage else None
     if not length:
@@ -102,6 +102,13 @@ def reasoning_tokens(reply: Reply, scale: Scale) -> TokenCount:
     if length == total:
         return TokenCount(completion, "server")
     return TokenCount(round(completion * length / total), "estimate")
+
+
+def _counts(reply: Reply) -> Iterator[tuple[Usage, Source]]:
+    if reply.usage is not None:
+        yield reply.usage, "server"
+    if reply.counted is not None:
+        yield reply.counted, "tokenizer"
 
 
 def worst_source(sources: Iterable[Source]) -> Source:

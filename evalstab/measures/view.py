@@ -6,8 +6,8 @@ the reading there, and what stands before it is still measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -18,7 +18,9 @@ from evalstab.findings import Finding
 from evalstab.measures.texts import Piece, given_texts, message_text, step_pieces
 from evalstab.measures.tokens import Scale, TokenCount, context_tokens, scale_of
 from evalstab.series.folder import TrialFolder
-from evalstab.task.model import Task
+from evalstab.task.deliverables import DeliverableReport, check_deliverables
+from evalstab.task.model import ANSWER_FILE, Task
+from evalstab.task.ranking import StatedRanking
 from evalstab.trial.record import (
     Event,
     Step,
@@ -99,7 +101,7 @@ class TrialView:
     ended: TrialEnded | None = None
     resumed: bool = False
     damage: str | None = None
-    files: dict[str, bytes] | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
     target: int | None = None
     detect_languages: bool = True
 
@@ -111,10 +113,15 @@ class TrialView:
         texts = (message_text(message)[1] for message in self.started.messages)
         return tuple(text for text in texts if text)
 
+    @cached_property
+    def delivered(self) -> DeliverableReport:
+        """What the agent delivered, held against the task."""
+        return check_deliverables(self.task, self.files)
+
     @property
-    def deliverable_files(self) -> dict[str, bytes]:
-        """Deliverables found in the workspace, by path."""
-        return self.files or {}
+    def ranking(self) -> StatedRanking | None:
+        """The declared ranking, None where none could be read."""
+        return self.delivered.rankings.get(self.task.ranking.path)
 
     @cached_property
     def recorded(self) -> tuple[Finding, ...]:
@@ -225,12 +232,13 @@ def _placed(finding: Finding, step: StepView) -> Finding:
 
 def _deliverables(workspace: Path, task: Task) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
-    for deliverable in task.spec.asked:
+    asked = [deliverable.path for deliverable in task.spec.asked]
+    for name in [ANSWER_FILE] if task.spec.tools == "none" else asked:
         try:
-            path = (workspace / deliverable.path).resolve()
+            path = (workspace / name).resolve()
             inside = path.is_relative_to(workspace.resolve())
             if inside and path.is_file() and path.stat().st_size <= MAX_FILE_BYTES:
-                found[deliverable.path] = path.read_bytes()
+                found[name] = path.read_bytes()
         except (OSError, ValueError):
             continue
     return found
