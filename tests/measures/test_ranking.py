@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from series_making import (
+
+from evalstab.measures import accuracy, deliverables, ranking
+from evalstab.measures.base import Measured
+from evalstab.measures.view import TrialView, read_trial
+from evalstab.task.load import load_task
+from tests.measures.series_making import (
     CRITERIA,
     PEOPLE,
     Written,
@@ -19,11 +24,6 @@ from series_making import (
     write_trial,
     writes,
 )
-
-from evalstab.measures import accuracy, deliverables, ranking
-from evalstab.measures.base import Measured
-from evalstab.measures.view import TrialView, read_trial
-from evalstab.task.load import load_task
 
 TOTALS = {person: 150.0 - 7 * ((5 * place) % 11) for place, person in enumerate(PEOPLE)}
 TABLE = '[[deliverables]]\npath = "bericht.md"\nkind = "markdown"\nformat = "markdown-table"'

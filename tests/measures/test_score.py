@@ -9,7 +9,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from series_making import (
+
+from evalstab.endpoint.base import Clock
+from evalstab.findings import finding
+from evalstab.measures.score import score_series, write_scores
+from evalstab.series.folder import SeriesFolder
+from tests.measures.series_making import (
     PEOPLE,
     Written,
     counted,
@@ -20,11 +25,6 @@ from series_making import (
     write_trial,
     writes,
 )
-
-from evalstab.endpoint.base import Clock
-from evalstab.findings import finding
-from evalstab.measures.score import score_series, write_scores
-from evalstab.series.folder import SeriesFolder
 
 TOPS = (158, 79, 75, 105, 80)
 WINNERS = ("person_11", "person_11", "person_11", "person_09", "person_06")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from series_making import call, make_step
 
 from evalstab.chat import ToolCall
 from evalstab.endpoint.base import Reply
 from evalstab.measures.texts import given_texts, message_text, reply_pieces
 from evalstab.trial.record import ToolResult
+from tests.measures.series_making import call, make_step
 
 
 def test_written_content_is_file_and_the_rest_arguments() -> None:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from series_making import Written, call, make_series, make_step, make_task, write_trial
-
 from evalstab.chat import ToolCall
 from evalstab.findings import finding
 from evalstab.measures import tool_calls
@@ -15,6 +13,14 @@ from evalstab.measures.base import Measured
 from evalstab.measures.view import read_trial
 from evalstab.task.load import load_task
 from evalstab.trial.record import ToolResult
+from tests.measures.series_making import (
+    Written,
+    call,
+    make_series,
+    make_step,
+    make_task,
+    write_trial,
+)
 
 Made = tuple[ToolCall, ToolResult]
 
