@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from evalstab.errors import ConfigError, EvalstabError
 from evalstab.sim.dialect import dialect, dialects
+from evalstab.sim.faults.striking import check
 from evalstab.sim.persona import load
 from evalstab.sim.serve import serve
 from evalstab.sim.world import Settings
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def settings_from(asked: argparse.Namespace) -> Settings:
     """The settings that the options ask for; raises ConfigError for impossible ones."""
     persona = load(asked.persona)
+    check(persona)
     if asked.time_scale <= 0 or (asked.rate is not None and asked.rate <= 0):
         raise ConfigError("--time-scale and --rate must be above 0")
     truth = asked.truth

@@ -177,7 +177,8 @@ def _close(scene: _Scene) -> Turn:
 def _act(scene: _Scene, reasoning: str, calls: list[Call], view: prose.View | None = None) -> Turn:
     """A turn with calls, now and then announced in a short sentence."""
     writer = scene.writer("announce", scene.step)
-    content = writer.say("announce") if writer.dice.chance(0.25) else ""
+    purpose = "announce_write" if view else "announce_read"
+    content = writer.say(purpose) if writer.dice.chance(0.25) else ""
     return Turn(reasoning, content, tuple(calls), view.opinion if view else None)
 
 

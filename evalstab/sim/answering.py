@@ -12,12 +12,14 @@ from evalstab.sim.agent import decide
 from evalstab.sim.conversation import Conversation, understand
 from evalstab.sim.counting import Prompt, prompt_of, timings_of, usage_of
 from evalstab.sim.dice import fingerprint
+from evalstab.sim.faults.draft import Moment, Transport
+from evalstab.sim.faults.striking import strike
 from evalstab.sim.frames import Cut, Form, Head, cut, finish_of
 from evalstab.sim.identity import call_ids, identify
 from evalstab.sim.mind import Mind
 from evalstab.sim.pace import Schedule, fixed_schedule, model_schedule
 from evalstab.sim.refusals import Refusal
-from evalstab.sim.turn import Turn
+from evalstab.sim.turn import Injection, Turn
 from evalstab.sim.world import Identity, Settings, World
 
 _EPOCH = 1_770_000_000
@@ -35,7 +37,7 @@ class Admitted:
     mind: Mind
     prompt: Prompt
     fingerprint: str | None
-    in_flight: int
+    moment: Moment
 
     @property
     def stream(self) -> bool:
@@ -57,6 +59,8 @@ class Plan:
     admitted: Admitted
     turn: Turn
     sent: Cut
+    injections: tuple[Injection, ...]
+    transport: Transport | None
     finish: str
     schedule: Schedule
     head: Head
@@ -111,7 +115,11 @@ def admit(world: World, header: str | None, body: Mapping[str, Any]) -> Admitted
         mind=Mind(settings.persona, settings.seed, identity.trial, settings.task_truth, salted),
         prompt=prompt,
         fingerprint=world.fingerprint,
-        in_flight=world.in_flight,
+        moment=Moment(
+            in_flight=world.in_flight + 1,
+            fresh=world.once(identity, conversation.step),
+            stream=bool(body.get("stream")),
+        ),
     )
 
 
@@ -134,21 +142,20 @@ def _asked_limit(body: Mapping[str, Any]) -> int | None:
 
 def plan(admitted: Admitted) -> Plan:
     """Decide the whole answer: a pure function of what was admitted."""
-    return planned(admitted, decide(admitted.mind, admitted.conversation))
-
-
-def planned(admitted: Admitted, turn: Turn) -> Plan:
-    """The plan for sending this turn."""
-    settings, identity = admitted.settings, admitted.identity
-    step = admitted.conversation.step
-    sent = cut(turn, admitted.limit)
-    key = admitted.mind.key("id", identity.trial, identity.attempt, step)
-    prefix = settings.dialect.call_id
+    mind, conversation = admitted.mind, admitted.conversation
+    settings, identity, step = admitted.settings, admitted.identity, conversation.step
+    turn = decide(mind, conversation)
+    draft = strike(mind, conversation, turn, admitted.prompt.tokens, admitted.moment)
+    sent = cut(draft.turn, admitted.limit)
+    key = mind.key("id", identity.trial, identity.attempt, step)
+    many = len(draft.turn.calls)
     return Plan(
         admitted=admitted,
-        turn=turn,
+        turn=draft.turn,
         sent=sent,
-        finish=finish_of(settings.dialect, sent),
+        injections=tuple(i for i in draft.injections if _arrives(i, sent)),
+        transport=draft.transport,
+        finish=draft.finish or finish_of(settings.dialect, sent),
         schedule=_schedule(admitted, sent.tokens),
         head=Head(
             id=f"chatcmpl-{fingerprint(*key, length=32)}",
@@ -156,8 +163,17 @@ def planned(admitted: Admitted, turn: Turn) -> Plan:
             created=_EPOCH + identity.trial * 3600 + step * 60,
             fingerprint=admitted.fingerprint,
         ),
-        call_ids=tuple(call_ids(admitted.mind, identity, step, prefix, len(turn.calls))),
+        call_ids=tuple(call_ids(mind, identity, step, settings.dialect.call_id, many)),
     )
+
+
+def _arrives(injection: Injection, sent: Cut) -> bool:
+    """Whether an injected fault is part of what is sent: the answer may be cut before it."""
+    if not sent.cut or injection.channel == "transport":
+        return True
+    if injection.channel in {"file", "arguments"} or injection.end is None:
+        return False
+    return injection.end <= sent.length(injection.channel)
 
 
 def _schedule(admitted: Admitted, tokens: int) -> Schedule:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -13,7 +12,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from evalstab.chat import Json
-from evalstab.sim import refusals
+from evalstab.sim import mishaps, refusals
 from evalstab.sim.answering import Admitted, Plan, admit, plan
 from evalstab.sim.identity import HEADER
 from evalstab.sim.refusals import Refusal
@@ -41,7 +40,7 @@ class Chat:
         clock = Clock(time.monotonic())
         admitted = self._admit(headers, raw)
         if isinstance(admitted, Refusal):
-            await refuse(wire, admitted)
+            await mishaps.refuse(wire, admitted)
             return
         async with self._counted(), _watched(receive, wire):
             await self._answer(wire, admitted, clock)
@@ -73,17 +72,22 @@ class Chat:
 
     async def _answer(self, wire: Wire, admitted: Admitted, clock: Clock) -> None:
         decided = await asyncio.to_thread(plan, admitted)
-        if admitted.stream:
-            await wire.start(200, "text/event-stream; charset=utf-8")
-            await wire.write(decided.form.role())
-            await send_frames(wire, decided.form.frames(decided.sent.pieces), decided, clock)
+        if decided.transport and decided.transport.kind in mishaps.BROKEN_OFF:
+            await self._note(decided, clock)
+            await mishaps.break_off(self._world, wire, decided, clock)
+            return
+        if not admitted.stream:
+            await wait_for_all(decided, clock)
+            await self._note(decided, clock)
+            await wire.start(200, "application/json")
+            await wire.end(whole(decided))
+            return
+        await wire.start(200, "text/event-stream; charset=utf-8")
+        await wire.write(decided.form.role())
+        await send_frames(wire, mishaps.frames(decided), decided, clock)
+        if not wire.gone.is_set():
             await self._note(decided, clock)
             await wire.end(ending(decided))
-            return
-        await wait_for_all(decided, clock)
-        await self._note(decided, clock)
-        await wire.start(200, "application/json")
-        await wire.end(whole(decided))
 
     async def _note(self, decided: Plan, clock: Clock) -> None:
         """Count, remember and write down what was sent."""
@@ -101,7 +105,7 @@ class Chat:
         if not decided.turn.calls:
             self._world.remember(decided.turn.content, identity.trial)
         key = (identity.series, identity.trial, identity.attempt)
-        self._truth.note(key, _step(decided, clock), [])
+        self._truth.note(key, _step(decided, clock), mishaps.to_note(decided))
         if decided.turn.opinion is not None:
             self._truth.think(key, decided.turn.opinion)
         await self._truth.flush()
@@ -131,13 +135,6 @@ def refused_key(world: World, headers: Mapping[str, str]) -> Refusal | None:
     if key is None or headers.get("authorization") == f"Bearer {key}":
         return None
     return refusals.unauthorised(world.settings.dialect)
-
-
-async def refuse(wire: Wire, refused: Refusal) -> None:
-    """Send an error answer."""
-    extra = {"retry-after": str(refused.retry_after)} if refused.retry_after else None
-    await wire.start(refused.status, "application/json", extra)
-    await wire.end(json.dumps(refused.body, ensure_ascii=False).encode())
 
 
 @contextlib.asynccontextmanager

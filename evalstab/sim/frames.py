@@ -52,6 +52,10 @@ class Cut:
         """Tokens of the reasoning."""
         return sum(1 for piece in self.pieces if piece.channel == "reasoning")
 
+    def length(self, channel: str) -> int:
+        """Characters that are sent on a channel."""
+        return sum(len(piece.text) for piece in self.pieces if piece.channel == channel)
+
 
 def cut(turn: Turn, limit: int | None) -> Cut:
     """The turn's tokens in the order of sending, at most ``limit`` of them."""
@@ -111,16 +115,14 @@ class Form:
         inline = self._dialect.reasoning == "inline"
         thinking = False
         for piece in pieces:
-            text = piece.text
+            text, before = piece.text, b""
             if inline and piece.channel == "reasoning" and not thinking:
                 text, thinking = _THINK + text, True
+            elif thinking and piece.channel == "content":
+                text, thinking = _THOUGHT + text, False
             elif thinking and piece.channel != "reasoning":
-                thinking = False
-                if piece.channel == "content":
-                    text = _THOUGHT + text
-                else:
-                    yield self.delta(f'{{"content": {json.dumps(_THOUGHT)}}}')
-            yield self._piece(piece, text)
+                before, thinking = self.delta(f'{{"content": {json.dumps(_THOUGHT)}}}'), False
+            yield before + self._piece(piece, text)
 
     def _piece(self, piece: Piece, text: str) -> bytes:
         quoted = json.dumps(text, ensure_ascii=False)

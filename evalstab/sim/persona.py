@@ -31,8 +31,9 @@ class Judgement(_Part):
     task takes its place), the truth without noise (``truth``), or the order of reading.
     ``top`` is the range of the best total per trial, ``spread`` the distance from best to worst
     as a share of the best, ``lead`` the head start of the best, ``noise`` the deviation of one
-    candidate per trial as a share of the distance from best to worst. ``keep_winner``: noise never moves the best candidate from its place.
-    ``cold``: the first trial differs and all later ones are equal.
+    candidate per trial as a share of the distance from best to worst. ``keep_winner``: noise
+    never moves the best candidate from its place. ``cold``: the first trial differs and all later
+    ones are equal.
     """
 
     source: Literal["latent", "truth", "reading-order"] = "latent"

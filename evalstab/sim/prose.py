@@ -67,7 +67,8 @@ def facts(text: str) -> tuple[str, ...]:
     for line in text[:400_000].splitlines():
         if line.lstrip().startswith(("|", "```", "---", "#")):
             continue
-        for sentence in _SENTENCE_END.split(_MARKS.sub("", line).strip()):
+        for passage in _SENTENCE_END.split(_MARKS.sub("", line)):
+            sentence = passage.strip(' »«„“”"')
             if len(sentence) > FACT_LENGTH:
                 found.append(sentence[:FACT_LENGTH].rsplit(" ", 1)[0].rstrip(" ,;:–-") + " …")
             elif len(sentence) >= 30:
@@ -177,7 +178,7 @@ def _analysis(writer: Writer, view: View, room: int) -> Iterator[str]:
     scored = min(max(int((share - 70) / 24), 0), len(view.criteria))
     for subject in view.subjects:
         yield _PARAGRAPH
-        yield from _one(writer, view, subject, scored)
+        yield from one(writer, view, subject, scored)
     ranked = view.ranked()
     for better, worse in itertools.pairwise(ranked):
         yield _PARAGRAPH
@@ -187,10 +188,11 @@ def _analysis(writer: Writer, view: View, room: int) -> Iterator[str]:
         yield _sum(writer, view, subject)
         if writer.left(subject):
             yield writer.say("note", subject)
-    yield from _deeper(writer, view)
+    yield from deeper(writer, view)
 
 
-def _one(writer: Writer, view: View, subject: Subject, scored: int) -> Iterator[str]:
+def one(writer: Writer, view: View, subject: Subject, scored: int) -> Iterator[str]:
+    """The analysis of one candidate with ``scored`` of its criteria."""
     points = view.opinion.points.get(subject.id, {})
     chosen = writer.dice.shuffled(view.criteria)[:scored]
     yield writer.say("head", subject)
@@ -229,7 +231,7 @@ def _sum(writer: Writer, view: View, subject: Subject) -> str:
     return writer.say("check", subject, sum=" + ".join(points), total=total)
 
 
-def _deeper(writer: Writer, view: View) -> Iterator[str]:
+def deeper(writer: Writer, view: View) -> Iterator[str]:
     """Further rounds of comparison as long as there are unused passages."""
     while any(writer.left(subject) for subject in view.subjects):
         rich = [subject for subject in view.subjects if writer.left(subject)]

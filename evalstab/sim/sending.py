@@ -119,11 +119,14 @@ async def _write(wire: Wire, frames: list[bytes], clock: Clock, sent: int) -> No
 def ending(plan: Plan) -> bytes:
     """The frames after the last token: finish reason, usage, end mark."""
     form = plan.form
+    fault = plan.transport.kind if plan.transport else None
     options = plan.admitted.body.get("stream_options")
     wants_usage = isinstance(options, dict) and bool(options.get("include_usage"))
-    if wants_usage:
-        return form.finish(plan.finish) + form.usage(plan.usage, plan.extras) + DONE
-    return form.finish(plan.finish, plan.extras) + DONE
+    finish = form.finish(plan.finish, None if wants_usage else plan.extras)
+    usage = form.usage(plan.usage, plan.extras) if wants_usage else b""
+    if fault == "no-finish":
+        return usage + DONE
+    return finish + usage + (b"" if fault == "no-done" else DONE)
 
 
 def whole(plan: Plan) -> bytes:

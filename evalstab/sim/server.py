@@ -6,7 +6,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from evalstab.sim.chat import Chat
-from evalstab.sim.introspection import routes
+from evalstab.sim.introspection import not_found, routes
 from evalstab.sim.truth import TruthFile
 from evalstab.sim.world import Settings, World
 
@@ -19,6 +19,7 @@ def application(settings: Settings) -> Starlette:
         "seed": settings.seed,
     }
     world = World(settings)
-    chat = Chat(world, TruthFile(settings.truth, head))
-    paths = ("/v1/chat/completions", "/chat/completions")
-    return Starlette(routes=[Route(p, chat, methods=["POST"]) for p in paths] + routes(world))
+    chat = Route("/v1/chat/completions", Chat(world, TruthFile(settings.truth, head)))
+    app = Starlette(routes=[chat, *routes(world)], exception_handlers={404: not_found})
+    app.state.dialect = settings.dialect.name
+    return app

@@ -85,9 +85,9 @@ class World:
     def fingerprint(self) -> str | None:
         """The build fingerprint in answers; another one after each restart, where there is one."""
         own = self.settings.dialect.fingerprint
-        if self.lives == 1:
+        if own is None or self.lives == 1:
             return own
-        return f"{own or 'fp'}-{fingerprint('life', self.lives, length=6)}"
+        return f"{own}-{fingerprint('life', self.lives, length=6)}"
 
     def restart(self, seconds: float) -> None:
         """Become another process: a new start time, empty counters, and loading for a while."""
