@@ -276,7 +276,10 @@ def _modal_limits(facts: Facts) -> str:
 
 
 def _log_sd_limits(facts: Facts) -> str:
-    found = log_sd_interval(numbers_of(facts.valid, "top_score"))
+    tops = numbers_of(facts.valid, "top_score")
+    if len(tops) > 1 and min(tops) == max(tops):
+        return "no interval: no variation was seen"
+    found = log_sd_interval(tops)
     if found.low is None or found.high is None:
         return labels.sentence(f"no interval: {found.reason}")
     return numbers.interval(found.low, found.high)

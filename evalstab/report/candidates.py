@@ -27,11 +27,15 @@ Places = tuple[float | None, ...]
 def places_of(facts: Facts) -> tuple[tuple[str, ...], dict[str, Places]]:
     """The trials that have a place column, and the places of every candidate in them.
 
-    ``candidates.*.places`` has one entry a trial: of all trials, or of the valid ones.
+    ``stability.trials`` says which trials the entries of ``candidates.*.places`` belong to;
+    without it they belong to all trials or to the valid ones, whichever has as many.
     """
     known = block(facts.stability, "candidates")
     places = {who: _places(entry) for who, entry in known.items() if isinstance(entry, dict)}
     length = max(map(len, places.values()), default=0)
+    named = facts.stability.get("trials") or ()
+    if len(named) == length:
+        return tuple(map(str, named)), places
     for trials in (facts.trials, facts.valid, facts.ranked):
         if len(trials) == length:
             return tuple(map(index, trials)), places

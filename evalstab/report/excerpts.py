@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-import msgspec
-
 from evalstab.chat import Json
+from evalstab.errors import FolderError
 from evalstab.measures.texts import step_pieces
 from evalstab.report import labels
 from evalstab.report.facts import number
@@ -61,7 +60,7 @@ def _texts(attempt: TrialFolder, steps: set[int]) -> dict[int, list[Json]]:
         for event in read_events(attempt.record):
             if isinstance(event, Step) and event.number in steps:
                 found[event.number] = _channels(event)
-    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
+    except (FolderError, OSError, UnicodeError, RecursionError):
         return found
     return found
 

@@ -162,6 +162,9 @@ def _most_moved(facts: Facts) -> tuple[str, str]:
     if moved is None:
         return "places of one candidate over the trials", numbers.UNKNOWN
     who, places = moved
+    known = {place for place in places if place is not None}
+    if len(facts.ranked) > 1 and len(known) == 1:
+        return "places of one candidate over the trials", "no candidate moved"
     shown = [_cell(value, numbers.points) for value in places[:MANY]]
     more = " → …" if len(places) > MANY else ""
     return f"places of {labels.name(who)} (moved most)", " → ".join(shown) + more

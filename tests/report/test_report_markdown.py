@@ -8,11 +8,11 @@ from html import unescape
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from report_cases import five_run
 
 from evalstab.report import labels, markdown
 from evalstab.report.model import build_report
 from evalstab.report.page import Answer, Quote, Quotes, Report, Section, Table
+from tests.report.report_cases import five_run
 
 GITHUB = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 NASTY = st.text(

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_cases import Scores, five_run, folder_at, nulled, scores_of
 
 from evalstab.report.model import build_report
 from evalstab.report.page import (
@@ -18,6 +17,7 @@ from evalstab.report.page import (
     Section,
     Table,
 )
+from tests.report.report_cases import Scores, five_run, folder_at, nulled, scores_of
 
 
 def section(report: Report, title: str) -> Section:
@@ -344,3 +344,23 @@ def test_accuracy_stands_apart_where_there_is_a_truth() -> None:
         ("1", "0.89", "12.3", "yes"),
         ("2", "–", "–", "–"),
     )
+
+
+def test_places_belong_to_the_trials_that_the_scores_name(tmp_path: Path) -> None:
+    scores = scores_of([[9, 5, 1], [None] * 3, [9, 1, 5]])
+    scores["trials"][1]["outcome"] = "invalid"
+    scores["stability"]["trials"] = [1, 3, 4]
+    report = build_report(folder_at(tmp_path), scores)
+    assert table(report, "Places of each candidate").header[1:4] == ("1", "3", "4")
+
+
+def test_a_scale_that_never_moved_has_no_interval_of_width_zero(tmp_path: Path) -> None:
+    report = build_report(folder_at(tmp_path), scores_of([[9, 5, 1], [9, 1, 5], [9, 5, 2]]))
+    found = row(report, "How stable, and how sure", "scale, SD of ln(top score)")
+    assert found[1:3] == ("0.00", "no interval: no variation was seen")
+
+
+def test_no_candidate_moved(tmp_path: Path) -> None:
+    report = build_report(folder_at(tmp_path), scores_of([[9, 5, 1]] * 3))
+    found = row(report, "In short", "places of one candidate over the trials")
+    assert found[1] == "no candidate moved"

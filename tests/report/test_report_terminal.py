@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from report_cases import five_run, folder_at, scores_of
 from rich.cells import cell_len
 
 from evalstab.report import terminal
 from evalstab.report.model import build_report
 from evalstab.report.write import terminal_summary
+from tests.report.report_cases import five_run, folder_at, scores_of
 
 
 def joined(text: str) -> str:
