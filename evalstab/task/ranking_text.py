@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from evalstab.task.aliases import Aliases, plain
 from evalstab.task.model import TaskFile
@@ -14,6 +15,7 @@ from evalstab.task.ranking import Entry, StatedRanking, Unreadable, assembled
 MAX_LINES = 20_000
 LINE_CHARACTERS = 2000
 MAX_CELLS = 120
+MAX_READINGS = 100
 
 _SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _NOTE = re.compile(r"\([^()]*\)|/\s*\d+")
@@ -34,6 +36,7 @@ _CONNECTOR = re.compile(r"[\s*_`]*(?:,|/|&|=|\+|and|und)[\s*_`]*", re.IGNORECASE
 _NAME_WITHIN = 80
 
 Row = list[str]
+Found = TypeVar("Found")
 
 
 def read_table(text: str, spec: TaskFile) -> StatedRanking:
@@ -86,6 +89,14 @@ def read_list(text: str, spec: TaskFile) -> StatedRanking:
 def _lines(text: str) -> list[str]:
     lines = text.removeprefix("\ufeff").split("\n", MAX_LINES)[:MAX_LINES]
     return [line[:LINE_CHARACTERS].rstrip() for line in lines]
+
+
+def _best(rated: Sequence[tuple[int, Found]], what: str) -> list[Found]:
+    most = max(known for known, _ in rated)
+    best = [found for known, found in rated if known == most]
+    if len(best) > MAX_READINGS:
+        raise Unreadable(f"it holds more than {MAX_READINGS} {what} of candidates")
+    return best
 
 
 def _agreed(readings: Sequence[StatedRanking], what: str) -> StatedRanking:

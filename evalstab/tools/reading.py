@@ -95,6 +95,6 @@ def _hits(texts: Mapping[str, str], compiled: regex.Pattern[str]) -> Iterator[st
             left = end - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            if (match := compiled.search(line, timeout=left)) is not None:
+            if (match := compiled.search(line, timeout=left, concurrent=True)) is not None:
                 start = max(0, min(match.start(), len(line) - MATCH_CHARACTERS))
                 yield f"{path}:{number}: {line[start : start + MATCH_CHARACTERS].strip()}"
