@@ -42,14 +42,19 @@ def places_of(facts: Facts) -> tuple[tuple[str, ...], dict[str, Places]]:
     return tuple(str(i + 1) for i in range(length)), places
 
 
-def most_moved(facts: Facts) -> tuple[str, Places] | None:
-    """The candidate whose places lie furthest apart (ties: larger spread), None where unknown."""
+def furthest_fallen(facts: Facts) -> tuple[str, Places] | None:
+    """The one of those that ever stood first whose places lie furthest apart, None where unknown.
+
+    Whether a winner may as well end up far behind is what a reader wants to know. Ties: the larger
+    spread. Where nobody stood first, all candidates are looked at.
+    """
     _, places = places_of(facts)
     entries = block(facts.stability, "candidates")
     moved = {who: number(entries, who, "range") for who in places}
     known = [who for who, far in moved.items() if far is not None]
     if not known:
         return None
+    known = [who for who in known if facts.wins.get(who)] or known
     best = max(known, key=lambda who: (moved[who] or 0, number(entries, who, "sd") or 0))
     return best, places[best]
 

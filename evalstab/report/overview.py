@@ -8,7 +8,7 @@ from evalstab.chat import Json
 from evalstab.findings import CODES
 from evalstab.report import labels, numbers
 from evalstab.report.answer import first_places
-from evalstab.report.candidates import most_moved
+from evalstab.report.candidates import furthest_fallen
 from evalstab.report.facts import (
     Facts,
     block,
@@ -46,7 +46,7 @@ def in_short(facts: Facts) -> Section:
         ("complete deliverables", _complete(facts)),
         ("highest total awarded, per trial", _top_scores(facts)),
         ("first place", first_places(facts)),
-        _most_moved(facts),
+        _one_candidate(facts),
         ("reasoning tokens per trial", _spanned(facts, "reasoning", "tokens")),
         ("largest single reasoning block", _largest(facts)),
         ("foreign-script spans", _summed(facts, "language", "spans")),
@@ -157,17 +157,17 @@ def _top_scores(facts: Facts) -> str:
     return _some([_cell(value, numbers.points) for value in values])
 
 
-def _most_moved(facts: Facts) -> tuple[str, str]:
-    moved = most_moved(facts)
+def _one_candidate(facts: Facts) -> tuple[str, str]:
+    moved = furthest_fallen(facts)
     if moved is None:
         return "places of one candidate over the trials", numbers.UNKNOWN
     who, places = moved
     known = {place for place in places if place is not None}
     if len(facts.ranked) > 1 and len(known) == 1:
-        return "places of one candidate over the trials", "no candidate moved"
+        return "places of one candidate over the trials", f"{labels.name(who)} did not move"
     shown = [_cell(value, numbers.points) for value in places[:MANY]]
     more = " → …" if len(places) > MANY else ""
-    return f"places of {labels.name(who)} (moved most)", " → ".join(shown) + more
+    return f"places of {labels.name(who)}, the winner that moved most", " → ".join(shown) + more
 
 
 def _spanned(facts: Facts, *path: str) -> str:

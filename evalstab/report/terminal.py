@@ -95,7 +95,7 @@ def _table(table: Table) -> Grid:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0 if many else 1), show_edge=False)
     for title, align in zip(table.header, table.align, strict=True):
         head = Text(title.replace(" ", "\n") if many else title)
-        grid.add_column(head, justify=align, overflow="fold", vertical="bottom")
+        grid.add_column(head, justify=align, overflow="fold", vertical="bottom" if many else "top")
     for row in table.rows:
         grid.add_row(*map(Text, row))
     return grid

@@ -82,7 +82,7 @@ def test_the_five_run_table(report: Report) -> None:
         ("complete deliverables", "5 of 5"),
         ("highest total awarded, per trial", "158, 79, 75, 105, 80"),
         ("first place", "person_11 three times, person_06 once, person_09 once"),
-        ("places of person_09 (moved most)", "5 → 6 → 3 → 1 → 7"),
+        ("places of person_09, the winner that moved most", "5 → 6 → 3 → 1 → 7"),
         ("reasoning tokens per trial", "6,712 to 12,880"),
         ("largest single reasoning block", "10,070 tokens"),
         ("foreign-script spans", "1, in 1 of 5 trials"),
@@ -360,7 +360,7 @@ def test_a_scale_that_never_moved_has_no_interval_of_width_zero(tmp_path: Path) 
     assert found[1:3] == ("0.00", "no interval: no variation was seen")
 
 
-def test_no_candidate_moved(tmp_path: Path) -> None:
+def test_a_winner_that_never_moved(tmp_path: Path) -> None:
     report = build_report(folder_at(tmp_path), scores_of([[9, 5, 1]] * 3))
     found = row(report, "In short", "places of one candidate over the trials")
-    assert found[1] == "no candidate moved"
+    assert found[1] == "candidate_01 did not move"
