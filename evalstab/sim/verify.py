@@ -32,18 +32,25 @@ class Row:
     reported: int
     found: int
     right: int
+    precision: float | None
+    recall: float | None
     missed: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
 
-    @property
-    def precision(self) -> float | None:
-        """Share of the findings that are explained by an injection."""
-        return self.right / self.reported if self.reported else None
 
-    @property
-    def recall(self) -> float | None:
-        """Share of the injections that were found."""
-        return self.found / self.injected if self.injected else None
+def table(rows: Sequence[Row]) -> str:
+    """The rows as text, one line a code, a dash where a share is undefined."""
+    lines = [f"{'code':34} {'injected':>8} {'reported':>8} {'precision':>9} {'recall':>6}"]
+    lines += [
+        f"{row.code:34} {row.injected:8} {row.reported:8} "
+        f"{_share(row.precision):>9} {_share(row.recall):>6}"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
 
 
 def verify(series_dir: Path, truth_file: Path) -> list[Row]:
@@ -92,6 +99,8 @@ def _row(code: str, injected: Sequence[Json], reported: Sequence[Json]) -> Row:
         reported=len(reported),
         found=len(injected) - len(missed),
         right=len(reported) - len(wrong),
+        precision=1 - len(wrong) / len(reported) if reported else None,
+        recall=1 - len(missed) / len(injected) if injected else None,
         missed=tuple(_named(i) for i in missed),
         wrong=tuple(_named(f) for f in wrong),
     )

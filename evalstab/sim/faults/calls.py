@@ -101,7 +101,7 @@ def unknown_name(draft: Draft, _: Dice) -> bool:
     if not _free(draft, with_arguments=False):
         return False
     first, *others = draft.turn.calls
-    name = f"workspace.{first.name}.run"
+    name = "toolbox.web.answer"
     draft.set_calls((replace(first, name=name), *others))
     draft.enter("tool.unknown_name", "unknown-name", "arguments", detail={"name": name})
     return True
