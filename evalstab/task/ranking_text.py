@@ -54,13 +54,8 @@ def read_table(text: str, spec: TaskFile) -> StatedRanking:
     ]
     if not usable:
         raise Unreadable("it holds no table with the candidates and their places or totals")
-    most = max(table.known for table in usable)
-    readings = [
-        assembled(list(_rows(table, spec, aliases)), spec)
-        for table in usable
-        if table.known == most
-    ]
-    return _agreed(readings, "tables")
+    best = _best([(table.known, table) for table in usable], "tables")
+    return _agreed([assembled(list(_rows(t, spec, aliases)), spec) for t in best], "tables")
 
 
 def read_list(text: str, spec: TaskFile) -> StatedRanking:
@@ -80,10 +75,8 @@ def read_list(text: str, spec: TaskFile) -> StatedRanking:
             blocks.append((known, entries))
     if not blocks:
         raise Unreadable("it holds no numbered list of candidates")
-    most = max(known for known, _ in blocks)
-    return _agreed(
-        [assembled(entries, spec) for known, entries in blocks if known == most], "lists"
-    )
+    best = _best(blocks, "lists")
+    return _agreed([assembled(entries, spec) for entries in best], "lists")
 
 
 def _lines(text: str) -> list[str]:

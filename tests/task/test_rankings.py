@@ -248,6 +248,13 @@ def test_lists_that_cannot_be_read(text: str, why: str) -> None:
         read_list(text, SPEC)
 
 
+def test_a_text_full_of_small_lists_or_tables_is_refused() -> None:
+    with pytest.raises(Unreadable, match="more than 100 lists"):
+        read_list("1. person_11\n2. person_01\n" * 101, SPEC)
+    with pytest.raises(Unreadable, match="more than 100 tables"):
+        read_table("|Rank|ID|\n|-|-|\n|1|person_01|\n|2|person_02|\n\n" * 101, SPEC)
+
+
 def test_a_name_that_fits_two_fits_none() -> None:
     twins = spec(candidates=[{"id": "a", "file": "x/note.md"}, {"id": "b", "file": "y/note.md"}])
     ranking = read_json('["note.md", "x/note.md", "b"]', twins)[0]
