@@ -1,7 +1,7 @@
 """Reading the wire cases of ``fixtures/wire`` and comparing a reading with what is expected.
 
-A case is one JSON file: the bytes a server sends and what a correct client makes of them; a new case
-is a new file. The rules of comparison stand in ``compare``.
+A case is one JSON file: the bytes a server sends and what a correct client makes of them; a new
+case is a new file. The rules of comparison stand in ``compare``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _tool(name: str, *parameters: str) -> ToolSpec:
         description=name.replace("_", " "),
         parameters={
             "type": "object",
-            "properties": {parameter: _TEXT for parameter in parameters},
+            "properties": dict.fromkeys(parameters, _TEXT),
             "required": list(parameters),
         },
     )
