@@ -35,6 +35,8 @@ def by_context(facts: Facts) -> Section:
         "Median over the steps of all valid trials, smallest to largest in brackets. These are "
         "measurements of this rig under this load, not of the model."
     )
+    if facts.series.get("simulated"):
+        note += " The rates of a simulated endpoint are those of the simulator."
     table = Table((*header, "first token, s", "of it cached"), tuple(rows), ALIGN)
     return Section("Speed by active context", (table, Paragraph(note)))
 
