@@ -1,0 +1,244 @@
+"""Finds sentences and clauses of another language, and tells the language of a whole channel.
+
+A sentence is judged only if it is decidable: long enough, and more than names and terms. Two
+detectors must both see another language than the expected one. `docs/measures/language.md`
+has the false alarms and misses of this and of other pairs.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from .characters import CASED, JAPANESE, long_name, script_of
+from .clauses import inline_clauses
+from .detectors import detectable, first_detector, second_detector
+from .expected import Expectation
+from .han import han_sentence_language
+from .inputs import InputIndex
+from .prose import Sentence, sentences
+from .scripts import count_graphemes
+from .spans import Span, Tier
+
+MIN_LETTERS = 20
+SURE_LETTERS = 40
+MIN_WORDS = 4
+MIN_LOWER_WORDS = 3
+MIN_LOWER_SHARE = 0.4
+_MIN_UNCASED_WORDS = 3
+_UNKNOWN_MARGIN = 0.9
+_QUOTE_RUN = 5
+_QUOTE_SHARE = 0.7
+_SAMPLE = 400
+_MIN_CHANNEL_LETTERS = 200
+
+
+def scan_languages(
+    text: str, expectation: Expectation, inputs: InputIndex | None = None
+) -> list[Span]:
+    """Sentences and clauses in another language than the expected one, in order.
+
+    Kind "language". Sure: at least 40 letters and both detectors agree. Probable: 20 to 39
+    letters, clauses inside a sentence, and languages that only one detector knows. Neighbouring
+    sentences of one language on one line are one span. Sentences in a script that is not
+    allowed are left to `scan_scripts`. What stood in an input, up to a few words, is marked as
+    copied. Expected languages unknown to the detectors give no spans.
+    """
+    if _detector_tag(expectation.primary) not in detectable():
+        return []
+    found: list[_Verdict] = []
+    for sentence in sentences(text):
+        found += _judge(sentence, expectation)
+    return [_span(text, verdict, inputs) for verdict in _joined(text, found)]
+
+
+def decidable(words: tuple[str, ...]) -> bool:
+    """Whether words with upper and lower case are enough to tell their language.
+
+    At least 20 letters, four words, three words in lower case, and two fifths of all words in
+    lower case: what fails is names, terms and headings.
+    """
+    lower = sum(word[0].islower() for word in words)
+    return (
+        sum(map(len, words)) >= MIN_LETTERS
+        and len(words) >= MIN_WORDS
+        and lower >= MIN_LOWER_WORDS
+        and lower >= MIN_LOWER_SHARE * len(words)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelLanguage:
+    """The language in which most of a channel is written.
+
+    `language` is None, with a `reason`, when there is too little to tell. `shares` gives each
+    language's part of the judged letters, 0 to 1, largest first. `switched` is True when the
+    channel's language is not the expected one, None when there is no language.
+    """
+
+    language: str | None
+    switched: bool | None
+    shares: dict[str, float]
+    letters: int
+    reason: str | None = None
+
+
+def channel_language(text: str, expectation: Expectation) -> ChannelLanguage:
+    """Which language a whole channel is in, judged on up to 400 of its sentences.
+
+    For the switch of a channel as a whole ("thinks in Chinese, answers in German"), apart from
+    slips inside it. Needs 200 letters in decidable sentences; a Han character counts as three,
+    a kana or Hangul syllable as two, about what they say in Latin letters.
+    """
+    everything = list(sentences(text))
+    step = max(1, len(everything) // _SAMPLE)
+    letters: Counter[str] = Counter()
+    for sentence in islice(everything, 0, None, step):
+        tag, weight = _rough_language(sentence, expectation)
+        if tag is not None:
+            letters[tag] += weight
+    total = sum(letters.values())
+    if total * step < _MIN_CHANNEL_LETTERS:
+        return ChannelLanguage(None, None, {}, total, "too little decidable text")
+    shares = {tag: count / total for tag, count in letters.most_common()}
+    language = next(iter(shares))
+    return ChannelLanguage(language, language != expectation.primary, shares, total)
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    start: int
+    end: int
+    language: str
+    tier: Tier
+    words: tuple[str, ...]
+    votes: int
+    clause: bool = False
+
+
+def _judge(sentence: Sentence, expectation: Expectation) -> Iterator[_Verdict]:
+    script, words = _dominant(sentence)
+    if script in JAPANESE or script == "Hang":
+        found = han_sentence_language("".join(words), expectation.language)
+        if found is not None:
+            language, tier = found
+            yield _Verdict(sentence.start, sentence.end, language, tier, words, 1)
+        return
+    if script not in expectation.scripts:
+        return
+    enough = decidable(words) if script in CASED else _decidable_uncased(words)
+    if not enough:
+        return
+    verdict = _votes(words, expectation)
+    if verdict is not None:
+        language, votes = verdict
+        sure = votes == 2 and sum(map(len, words)) >= SURE_LETTERS
+        tier = "sure" if sure else "probable"
+        yield _Verdict(sentence.start, sentence.end, language, tier, words, votes)
+        return
+    for start, end, language, clause in inline_clauses(sentence, expectation):
+        yield _Verdict(start, end, language, "probable", clause, 2, clause=True)
+
+
+def _votes(words: tuple[str, ...], expectation: Expectation) -> tuple[str, int] | None:
+    """The other language and the number of votes for it, or None."""
+    prose, expected = " ".join(words), _detector_tag(expectation.primary)
+    candidates = tuple(_detector_tag(tag) for tag in expectation.candidates)
+    scores = first_detector(candidates).scores(prose)
+    language = max(scores, key=lambda tag: scores[tag])
+    if language == expected:
+        return None
+    second = second_detector(candidates)
+    confirmed = second.scores(prose)
+    top = max(confirmed, key=lambda tag: confirmed[tag], default=expected)
+    if expected in second.languages:
+        return (language, 2) if top != expected else None
+    certain = top == language and scores[language] >= _UNKNOWN_MARGIN
+    return (language, 1) if certain else None
+
+
+def _dominant(sentence: Sentence) -> tuple[str, tuple[str, ...]]:
+    """The script of most letters, and the words that begin in it."""
+    counts: Counter[str] = Counter()
+    for word in sentence.words:
+        counts[script_of(word[0])] += len(word)
+    script = counts.most_common(1)[0][0]
+    group = JAPANESE if script in JAPANESE else {script}
+    return script, tuple(word for word in sentence.words if script_of(word[0]) in group)
+
+
+def _decidable_uncased(words: tuple[str, ...]) -> bool:
+    return sum(map(len, words)) >= MIN_LETTERS and len(words) >= _MIN_UNCASED_WORDS
+
+
+def _rough_language(sentence: Sentence, expectation: Expectation) -> tuple[str | None, int]:
+    script, words = _dominant(sentence)
+    size = sum(map(len, words))
+    if script in JAPANESE:
+        kana = sum(script_of(char) in ("Hira", "Kana") for word in words for char in word)
+        return ("ja" if 5 * kana > size else "zh"), 3 * (size - kana) + 2 * kana
+    if script == "Hang":
+        return "ko", 2 * size
+    enough = decidable(words) if script in CASED else _decidable_uncased(words)
+    if not enough:
+        return None, 0
+    candidates = tuple(_detector_tag(tag) for tag in expectation.candidates)
+    scores = first_detector(candidates).scores(" ".join(words))
+    tag = max(scores, key=lambda name: scores[name])
+    return (expectation.primary if tag == _detector_tag(expectation.primary) else tag), size
+
+
+def _detector_tag(tag: str) -> str:
+    return "no" if tag == "nb" else tag
+
+
+def _joined(text: str, verdicts: list[_Verdict]) -> Iterator[_Verdict]:
+    waiting: _Verdict | None = None
+    for verdict in verdicts:
+        if waiting is not None and _neighbours(text, waiting, verdict):
+            tier: Tier = "sure" if "sure" in (waiting.tier, verdict.tier) else "probable"
+            words = (*waiting.words, *verdict.words)
+            votes = max(waiting.votes, verdict.votes)
+            waiting = _Verdict(
+                waiting.start, verdict.end, verdict.language, tier, words, votes, verdict.clause
+            )
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = verdict
+    if waiting is not None:
+        yield waiting
+
+
+def _neighbours(text: str, first: _Verdict, second: _Verdict) -> bool:
+    gap = text[first.end : second.start]
+    same = first.language == second.language and first.clause == second.clause
+    return same and len(gap) <= 3 and not gap.strip() and "\n" not in gap
+
+
+def _span(text: str, verdict: _Verdict, inputs: InputIndex | None) -> Span:
+    piece = text[verdict.start : verdict.end]
+    return Span(
+        kind="language",
+        start=verdict.start,
+        end=verdict.end,
+        script=long_name(script_of(verdict.words[0][0])),
+        graphemes=count_graphemes(piece),
+        copied=inputs is not None and _is_copied(piece, verdict.words, inputs),
+        tier=verdict.tier,
+        detail={
+            "language": verdict.language,
+            "votes": verdict.votes,
+            "letters": sum(map(len, verdict.words)),
+            "clause": verdict.clause,
+        },
+    )
+
+
+def _is_copied(piece: str, words: tuple[str, ...], inputs: InputIndex) -> bool:
+    """True when the piece stood in an input, or seven tenths of its runs of five words did."""
+    if inputs.has_prose(piece):
+        return True
+    runs = [" ".join(words[i : i + _QUOTE_RUN]) for i in range(len(words) - _QUOTE_RUN + 1)]
+    seen = sum(inputs.has_prose(run) for run in runs)
+    return bool(runs) and seen >= _QUOTE_SHARE * len(runs)
