@@ -78,32 +78,36 @@ def new_task(
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise _error(folder, "something is there already", "Name a new or empty folder")
-    sources = _sources(candidates_from)
-    candidates = _candidates(sources)
+    candidates = _candidates(sources := _sources(candidates_from))
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-task-") as place:
         draft = Path(place, "task")
         draft.mkdir()
-        for candidate, (_, source) in zip(candidates, sources, strict=True):
-            if source is not None and candidate.file is not None:
-                (draft / "inputs").mkdir(exist_ok=True)
-                shutil.copyfile(source, draft / "inputs" / candidate.file)
-        text = prompt if prompt is not None else _default_prompt(language)
-        (draft / "prompt.md").write_text(text, encoding="utf-8")
-        head = _HEAD.format(
+        _copy(candidates, sources, draft / "inputs")
+        (draft / "prompt.md").write_bytes(_prompt(prompt, language))
+        toml = _HEAD.format(
             folder=folder,
             name=_quoted(_slug(folder.resolve().name) or "task"),
             language=_quoted(language),
             tools=_quoted(tools),
-            inputs=_INPUTS if any(source for _, source in sources) else _NO_INPUTS,
+            inputs=_INPUTS if (draft / "inputs").exists() else _NO_INPUTS,
         )
-        tail = _TAIL.format(path=_quoted(_PATHS[ranking]), format=_quoted(ranking))
-        toml = head + "".join(map(_candidate_toml, candidates)) + tail
+        toml += "".join(map(_candidate_toml, candidates))
+        toml += _TAIL.format(path=_quoted(_PATHS[ranking]), format=_quoted(ranking))
         (draft / "task.toml").write_text(toml, encoding="utf-8")
         if mistakes := mistakes_in(draft):
             raise TaskError(mistakes)
         draft.rename(folder)
     return folder
+
+
+def _copy(
+    candidates: Sequence[Candidate], sources: Sequence[tuple[str, Path | None]], inputs: Path
+) -> None:
+    for candidate, (_, source) in zip(candidates, sources, strict=True):
+        if source is not None and candidate.file is not None:
+            inputs.mkdir(exist_ok=True)
+            shutil.copyfile(source, inputs / candidate.file)
 
 
 def _sources(candidates_from: Path | Sequence[str]) -> list[tuple[str, Path | None]]:
@@ -172,8 +176,9 @@ def _candidate_toml(candidate: Candidate) -> str:
     return f"\n[[candidates]]\nid = {_quoted(candidate.id)}\n{name}{file}"
 
 
-def _default_prompt(language: str) -> str:
-    return _PROMPTS["de" if texts_for(language) is GERMAN else "en"]
+def _prompt(prompt: str | None, language: str) -> bytes:
+    default = _PROMPTS["de" if texts_for(language) is GERMAN else "en"]
+    return (default if prompt is None else prompt).encode(errors="replace")
 
 
 def _quoted(text: str) -> str:
