@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalstab.task.brief import brief_text, opening_messages
@@ -69,6 +69,7 @@ def specs() -> st.SearchStrategy[TaskFile]:
     return changes.map(lambda content: spec(**content))
 
 
+@settings(deadline=None)
 @given(specs())
 def test_what_the_brief_says_can_be_read_back(task: TaskFile) -> None:
     brief = parse_brief(f"Some prompt\n\n{brief_text(task)}")
@@ -84,6 +85,7 @@ def test_what_the_brief_says_can_be_read_back(task: TaskFile) -> None:
     assert theirs == ours
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_without_an_error(text: str) -> None:
     assert parse_brief(text) is None

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalstab.errors import Mistake, TaskError
@@ -211,6 +211,7 @@ def test_no_folder_and_no_task_toml(tmp_path: Path) -> None:
     assert "there is no task.toml" in only(tmp_path)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_task_toml_is_checked_without_an_error(
     tmp_path_factory: pytest.TempPathFactory, before: str, after: str
@@ -231,6 +232,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(sorted(TaskFile.model_fields)),
     VALUES,

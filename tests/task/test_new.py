@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalstab.errors import TaskError
@@ -95,6 +95,7 @@ def test_sources_that_make_no_task(tmp_path: Path, sources: Path) -> None:
     assert not (tmp_path / "t").exists()
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=4), st.text(max_size=20))
 def test_any_names_and_prompt(
     tmp_path_factory: pytest.TempPathFactory, names: list[str], prompt: str

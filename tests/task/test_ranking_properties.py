@@ -5,7 +5,7 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evalstab.task.deliverables import check_deliverables
@@ -50,12 +50,14 @@ def check_sound(ranking: StatedRanking) -> None:
     assert all(above <= below for above, below in pairwise(ranking.places.values()))
 
 
+@settings(deadline=None)
 @given(st.one_of(JSONS.map(json.dumps), MESSES, st.text(max_size=80)))
 def test_any_json(text: str) -> None:
     with suppress(Unreadable):
         check_sound(read_json(text, SPEC)[0])
 
 
+@settings(deadline=None)
 @given(st.one_of(MESSES, st.text(max_size=80)))
 @example("|" * 3000 + "\n" + "|-" * 3000)
 @example("1." * 5000)
@@ -65,6 +67,7 @@ def test_any_table_and_list(text: str) -> None:
             check_sound(read(text, SPEC))
 
 
+@settings(deadline=None)
 @given(ORDERS, TOTALS)
 def test_all_forms_state_the_same_ranking(order: list[str], totals: list[float]) -> None:
     places = [1 + sum(total > mine for total in totals) for mine in totals]
@@ -88,6 +91,7 @@ def test_all_forms_state_the_same_ranking(order: list[str], totals: list[float])
         assert not ranking.against_totals + ranking.missing
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["ranking.json", "r.md", "t.md", "f.md"]), st.binary()))
 def test_any_files(files: dict[str, bytes]) -> None:
     others = [

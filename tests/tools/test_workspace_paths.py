@@ -4,7 +4,7 @@ import os
 from pathlib import PurePosixPath
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalstab.task.paths import NAME_BYTES, Refused, inside
@@ -100,6 +100,7 @@ def test_odd_paths_are_refused_without_a_mark(path: str) -> None:
     assert not refusal.value.escape
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(max_size=40), st.lists(PIECES, max_size=8).map("/".join)))
 def test_whatever_is_taken_stays_inside(path: str) -> None:
     try:
