@@ -4,10 +4,9 @@
     python benchmarks/coverage.py --quick     200 replicates, seconds
     python benchmarks/coverage.py --json      the same numbers as one JSON document
 
-Coverage: share of nominal 95 % intervals that contain the expected tau of two future trials, and
-share that lie above it (they overstate the stability). Stopping: chances of pass and fail, and
-expected trials, of the planned looks for a threshold of .6 and at most 20 trials, beside the rule
-that looks after every trial. The seed stands in the output; the same seed gives the same numbers.
+Coverage of nominal 95 % intervals of the expected tau of two future trials, and the share that lie
+above it (they overstate the stability). Stopping: pass, fail and expected trials of the planned
+looks for a threshold of .6, beside looking after every trial. Same seed, same numbers.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from evalstab.statistics.kendall import pair_taus, pair_values
 from evalstab.statistics.mallows import expected_tau, sample
 from evalstab.statistics.quantiles import normal_quantile, t_quantile
 from evalstab.statistics.ranks import FloatArray, places_from_order_numbers
-from evalstab.statistics.sequential import Look, decide_mean, planned_looks
+from evalstab.statistics.sequential import Look, decide, planned_looks
 
 M = 11
 STEP = 4 / (M * (M - 1))
@@ -61,11 +61,7 @@ Sampler = Callable[[np.random.Generator, int], FloatArray]
 
 @dataclass(frozen=True)
 class Coverage:
-    """Percentages of intervals that cover the truth and that lie above it, and their mean width.
-
-    Of the intervals that are defined; `undefined` is the percentage of series without one, and the
-    other numbers are None if that is all.
-    """
+    """Percentages of series without interval, and of the intervals that cover and lie above."""
 
     method: str
     cell: Cell
@@ -242,7 +238,8 @@ def measure_stopping(rule: str, model: str, replicates: int, seed: int) -> Stopp
     for _ in range(replicates):
         tau = pair_taus(draw(rng, MAX_TRIALS)).tau
         for look in RULES[rule]:
-            decision = decide_mean(tau[: look.trials, : look.trials], STEP, look, THRESHOLD)
+            seen = tau[: look.trials, : look.trials]
+            decision = decide(partial(reg_interval, seen, STEP), look, THRESHOLD)
             if decision.status != "undecided":
                 break
         trials += look.trials

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from evalstab.statistics import scale, winner
 from evalstab.statistics.concordance import kendall_w, mean_spearman
 from evalstab.statistics.consensus import kemeny
-from evalstab.statistics.icc import icc_steps
+from evalstab.statistics.icc import IccSteps, icc_steps
 from evalstab.statistics.intervals import reg_interval, unseen_share
 from evalstab.statistics.kendall import PairTaus, pair_taus, with_failures
 from evalstab.statistics.ranks import (
@@ -79,15 +79,6 @@ class ScaleBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class IccBlock:
-    """See `icc.IccSteps`."""
-
-    absolute: Value
-    consistency: Value
-    standardised: Value
-
-
-@dataclass(frozen=True, slots=True)
 class CandidateBlock:
     """Places of one candidate in each trial (None = not ranked), 1 = best; `sd` with N - 1."""
 
@@ -123,7 +114,7 @@ class StabilityBlock:
     rbo: Value
     winner: WinnerBlock
     scale: ScaleBlock
-    icc: IccBlock
+    icc: IccSteps
     candidates: dict[str, CandidateBlock]
     consensus: ConsensusBlock
 
@@ -143,11 +134,10 @@ def stability_block(
 ) -> StabilityBlock:
     """The stability of one table: `places` and `scores` (N, M), ids of the M columns.
 
-    `scores` None or NaN where there are none; scores that are infinite or beyond 1e100 count as
-    missing. `order_in_time`: the rows stand in the order in which the trials took place.
-    `distinct_outputs` and `noise_ceiling` are for the caller to know. Any number of trials, ties
-    and missing candidates give a block; what cannot be computed has a reason. Raises ValueError
-    for wrong shapes, rows that are no places, and duplicate ids only.
+    `scores` None or NaN where there are none; scores beyond 1e100 count as missing.
+    `order_in_time`: rows stand as the trials took place. `distinct_outputs` and `noise_ceiling` are
+    for the caller to know. Ties, gaps and any number of trials give a block; what cannot be
+    computed has a reason. Raises ValueError for wrong shapes, no places, or duplicate ids only.
     """
     table = as_places(places)
     check_distinct(candidates)
@@ -156,14 +146,13 @@ def stability_block(
     points = _usable_scores(scores, table.shape)
     n, ranked = len(table), int(ranked_rows(table).sum())
     taus = pair_taus(table)
-    outputs = Value.undefined("outputs were not compared")
-    steps = icc_steps(points)
+    unknown = Value.undefined("outputs were not compared")
     return StabilityBlock(
         trials_ranked=ranked,
         trials_unranked=n - ranked,
         success_rate=Value.of(ranked / n) if n else Value.undefined("no trials"),
         coverage=taus.coverage,
-        distinct_outputs=outputs if distinct_outputs is None else Value.of(distinct_outputs),
+        distinct_outputs=unknown if distinct_outputs is None else Value.of(distinct_outputs),
         unseen_share=unseen_share(ranked) if ranked else Value.undefined("no ranked trial"),
         kendall_tau=_kendall(taus, n, noise_ceiling),
         weighted_tau=mean_weighted_tau(table),
@@ -172,7 +161,7 @@ def stability_block(
         rbo=mean_rank_biased_overlap(table),
         winner=_winner(table, candidates, order_in_time),
         scale=_scale(points),
-        icc=IccBlock(steps.absolute, steps.consistency, steps.standardised),
+        icc=icc_steps(points),
         candidates={id_: _candidate(table[:, j]) for j, id_ in enumerate(candidates)},
         consensus=_consensus(table, candidates),
     )

@@ -6,11 +6,12 @@ Looking after every trial and stopping at the first "significant" look turns an 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from evalstab.statistics.intervals import min_trials_for_tau, reg_interval
-from evalstab.statistics.ranks import FloatArray
+from evalstab.statistics.intervals import min_trials_for_tau
+from evalstab.statistics.value import Interval
 
 Status = Literal["pass", "fail", "undecided"]
 
@@ -118,28 +119,37 @@ def current_look(plan: LookPlan, trials: int, *, ended: bool = False) -> Look | 
     )
 
 
-def decide_mean(pairs: FloatArray, step: float, look: Look, threshold: float) -> Decision:
-    """One look at a mean over pairs (REG): fail if high < threshold, pass if low >= threshold.
+def decide(
+    interval_at: Callable[[float], Interval], look: Look, threshold: float, *, at_most: bool = False
+) -> Decision:
+    """One look at a statistic that has an interval: must it be at least the threshold?
 
-    `pairs` and `step` as in `intervals.pair_spread`; works for tau, weighted tau and mean rho.
+    `interval_at(alpha)` gives its two-sided 1 - alpha interval, of which one side is used at half
+    that error. Fails if the upper limit is below the threshold, passes if the lower limit reaches
+    it; the other way round with `at_most`. Undecided otherwise, with a reason, as between looks and
+    where the interval is undefined: missing data never fail.
     """
-    low = high = None
-    undefined = None
-    if look.fail_alpha is not None:
-        interval = reg_interval(pairs, step, 2 * look.fail_alpha)
-        high, undefined = interval.high, interval.reason
-    if look.pass_alpha is not None:
-        interval = reg_interval(pairs, step, 2 * look.pass_alpha)
-        low, undefined = interval.low, interval.reason
-    if undefined is not None:
-        return Decision("undecided", False, None, None, undefined)
-    if high is not None and high < threshold:
-        reason = f"even the upper limit {high:.3f} is below {threshold:g}"
+    limits: dict[str, float | None] = {"fail": None, "pass": None}
+    for verdict, alpha in (("fail", look.fail_alpha), ("pass", look.pass_alpha)):
+        if alpha is None:
+            continue
+        interval = interval_at(2 * alpha)
+        if interval.reason is not None:
+            return Decision("undecided", False, None, None, interval.reason)
+        upper = (verdict == "fail") != at_most
+        limits[verdict] = interval.high if upper else interval.low
+    against, for_it = limits["fail"], limits["pass"]
+    low, high = (against, for_it) if at_most else (for_it, against)
+    sign = -1 if at_most else 1
+    if against is not None and sign * against < sign * threshold:
+        reason = (
+            f"even the {'lower' if at_most else 'upper'} limit {against:.3f} misses {threshold:g}"
+        )
         return Decision("fail", False, low, high, reason)
-    if low is not None and low >= threshold:
-        reason = f"the lower limit {low:.3f} reaches {threshold:g}"
+    if for_it is not None and sign * for_it >= sign * threshold:
+        reason = f"the {'upper' if at_most else 'lower'} limit {for_it:.3f} keeps {threshold:g}"
         return Decision("pass", look.provisional, low, high, reason)
-    if low is None:
+    if for_it is None:
         reason = f"after {look.trials} trials this rule can only fail, and it does not"
     else:
         reason = f"the limits lie on both sides of {threshold:g}"

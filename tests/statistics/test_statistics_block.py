@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from evalstab.statistics import pairwise
 from evalstab.statistics.block import stability_block
 from evalstab.statistics.kendall import mean_tau, pair_taus, with_failures
 from evalstab.statistics.noise import latent_totals, noise_ceiling
@@ -126,6 +127,33 @@ def test_unranked_trials_are_counted_and_cost_agreement() -> None:
     assert nothing.kendall_tau.with_failures.value == 0
     assert nothing.winner.distinct.value is None
     assert nothing.consensus.orders == ()
+
+
+def test_every_pair_statistic_has_an_interval_around_the_mean_of_the_block() -> None:
+    table = five_trials()
+    table[2] = np.nan
+    places = places_from_scores(table)
+    block = stability_block(places, table, NAMES)
+    means = {
+        "kendall_tau": block.kendall_tau.mean,
+        "weighted_tau": block.weighted_tau,
+        "spearman": block.spearman,
+        "rbo": block.rbo,
+    }
+    for name in pairwise.PAIR_STATISTICS:
+        mean, interval = pairwise.pair_mean(name, places), pairwise.pair_interval(name, places)
+        assert mean.value == pytest.approx(means[name].value, abs=1e-12)
+        assert interval.low is not None
+        assert interval.high is not None
+        assert mean.value is not None
+        assert interval.low < mean.value < interval.high <= 1
+        assert interval.low >= (0 if name == "rbo" else -1)
+        assert pairwise.pair_interval(name, places[:2]).reason is not None
+        identical = pairwise.pair_interval(name, np.tile(places[0], (8, 1)))
+        assert identical.high == 1.0
+        assert 0.6 < (identical.low or 0) < 1
+        assert pairwise.pair_mean(name, np.ones((3, 1))).reason is not None or name == "rbo"
+    assert pairwise.pair_interval("kendall_tau", places) == block.kendall_tau.ci
 
 
 def test_failed_pairs_have_bounds() -> None:

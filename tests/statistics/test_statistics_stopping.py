@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
-from evalstab.statistics import curtail, evalues, intervals, kendall
+from evalstab.statistics import curtail, evalues, intervals, kendall, scale
 from evalstab.statistics.ranks import places_from_scores
 from evalstab.statistics.sequential import (
     Decision,
     Look,
     Status,
     current_look,
-    decide_mean,
+    decide,
     planned_looks,
 )
+from evalstab.statistics.value import Interval
 
 IDENTICAL = np.tile(np.arange(1.0, 12), (20, 1))
 
 
-def decide(places: np.ndarray, look: Look | None, threshold: float) -> Decision:
+def decide_tau(places: np.ndarray, look: Look | None, threshold: float) -> Decision:
     assert look is not None
     taus = kendall.pair_taus(places[: look.trials])
-    return decide_mean(taus.tau, taus.step(), look, threshold)
+    return decide(partial(intervals.reg_interval, taus.tau, taus.step()), look, threshold)
 
 
 def test_the_default_plan_fails_early_and_passes_late() -> None:
@@ -81,15 +83,15 @@ def test_between_looks_there_is_none_unless_the_series_has_ended() -> None:
 
 def test_a_perfect_series_passes_at_the_first_pass_look_and_not_before() -> None:
     plan = planned_looks(20, 0.6)
-    statuses = [decide(IDENTICAL, look, 0.6).status for look in plan.looks]
+    statuses = [decide_tau(IDENTICAL, look, 0.6).status for look in plan.looks]
     assert statuses == ["undecided", "undecided", "pass", "pass"]
-    early = decide(IDENTICAL, planned_looks(5, 0.6, provisional=True).looks[0], 0.6)
+    early = decide_tau(IDENTICAL, planned_looks(5, 0.6, provisional=True).looks[0], 0.6)
     assert (early.status, early.provisional) == ("pass", True)
 
 
 def test_a_random_series_fails_at_the_first_look() -> None:
     places = places_from_scores(np.random.default_rng(3).normal(size=(20, 11)))
-    decision = decide(places, planned_looks(20, 0.6).looks[0], 0.6)
+    decision = decide_tau(places, planned_looks(20, 0.6).looks[0], 0.6)
     assert decision.status == "fail"
     assert decision.low is None
     assert decision.high is not None
@@ -97,8 +99,29 @@ def test_a_random_series_fails_at_the_first_look() -> None:
     assert "0.6" in decision.reason
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0.1, 0.19, "pass"), (0.1, 0.3, "undecided"), (0.21, 0.3, "fail")],
+)
+def test_a_limit_from_above_is_the_mirror_image(low: float, high: float, expected: str) -> None:
+    look = Look(5, 0.05, 0.05)
+    decision = decide(lambda _: Interval.of(low, high), look, 0.2, at_most=True)
+    assert decision.status == expected
+    assert (decision.low, decision.high) == (low, high)
+    assert decide(lambda _: Interval.of(-high, -low), look, -0.2).status == expected
+
+
+def test_the_scale_of_the_five_run_table_fails_twenty_percent() -> None:
+    look = Look(5, 0.05, 0.05)
+    values = [158.0, 79, 75, 105, 80]
+    scale_rule = decide(partial(scale.geometric_cv_interval, values), look, 0.20, at_most=True)
+    assert scale_rule.status == "fail"
+    undecided = decide(partial(scale.geometric_cv_interval, values), look, 0.25, at_most=True)
+    assert undecided.status == "undecided"
+
+
 def test_too_few_trials_are_undecided_with_a_reason() -> None:
-    decision = decide(IDENTICAL, planned_looks(2, 0.6, provisional=True).looks[0], 0.6)
+    decision = decide_tau(IDENTICAL, planned_looks(2, 0.6, provisional=True).looks[0], 0.6)
     assert decision == Decision("undecided", False, None, None, decision.reason)
     assert "at least 3" in decision.reason
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -211,3 +214,22 @@ def test_the_scale_interval_of_the_five_run_table() -> None:
     assert one_sided.low == pytest.approx(0.202, abs=5e-4)
     assert scale.geometric_cv_interval(values, 0.10).low == pytest.approx(0.204, abs=5e-4)
     assert scale.geometric_cv_interval([1e-90, 1e90]).low is None
+
+
+def test_importing_the_room_loads_no_scipy_and_tau_never_does() -> None:
+    folder = Path(winner.__file__).parent
+    modules = [f"evalstab.statistics.{path.stem}" for path in folder.glob("[a-z]*.py")]
+    assert len(modules) > 15
+    script = (
+        f"import sys, {', '.join(modules)}\n"
+        "from evalstab.statistics.kendall import mean_tau, pair_taus\n"
+        "assert mean_tau([[1.0, 2.0], [2.0, 1.0]]).value == -1\n"
+        "assert pair_taus([[1.0, 2.0], [2.0, 1.0]]).mean().value == -1\n"
+        "loaded = [name for name in sys.modules if name.split('.')[0] == 'scipy']\n"
+        "sys.exit(', '.join(loaded) or 0)"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder.parents[1]
+    )
+    assert done.stderr.strip() == ""
