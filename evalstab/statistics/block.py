@@ -139,10 +139,7 @@ def stability_block(
     for the caller to know. Ties, gaps and any number of trials give a block; what cannot be
     computed has a reason. Raises ValueError for wrong shapes, no places, or duplicate ids only.
     """
-    table = as_places(places)
-    check_distinct(candidates)
-    if table.shape[1] != len(candidates):
-        raise ValueError(f"{len(candidates)} ids for {table.shape[1]} columns")
+    table = _named_places(places, candidates)
     points = _usable_scores(scores, table.shape)
     n, ranked = len(table), int(ranked_rows(table).sum())
     taus = pair_taus(table)
@@ -165,6 +162,14 @@ def stability_block(
         candidates={id_: _candidate(table[:, j]) for j, id_ in enumerate(candidates)},
         consensus=_consensus(table, candidates),
     )
+
+
+def _named_places(places: npt.ArrayLike, candidates: Sequence[str]) -> FloatArray:
+    table = as_places(places)
+    check_distinct(candidates)
+    if table.shape[1] != len(candidates):
+        raise ValueError(f"{len(candidates)} ids for {table.shape[1]} columns")
+    return table
 
 
 def _usable_scores(scores: npt.ArrayLike | None, shape: tuple[int, ...]) -> FloatArray:
