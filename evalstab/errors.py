@@ -16,7 +16,8 @@ and 1 is left to Python for a bug.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -76,3 +77,12 @@ class Interrupted(EvalstabError):
     """The user stopped the command; every finished step is on disk."""
 
     exit_code = 130
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The mend for an unknown word: the nearest known one, or all known ones."""
+    words = sorted(known)
+    near = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    return f"Known are: {', '.join(words)}." if words else "None are known."

@@ -6,7 +6,6 @@ environment when a request is made and never stands in a value of this module.
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from evalstab.errors import ConfigError, UsageError
+from evalstab.errors import ConfigError, UsageError, nearest
 
 Json = dict[str, Any]
 CONFIG_NAME = "evalstab.toml"
@@ -107,15 +106,6 @@ class ConfigFile(_Part):
     endpoints: dict[str, EndpointSettings] = Field(default_factory=dict)
     gates: dict[str, Json] = Field(default_factory=dict)
     nightly: Json = Field(default_factory=dict)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that names the nearest known word, or lists the known ones."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    if close:
-        return f"Did you mean {close[0]!r}?"
-    return f"Known: {', '.join(names)}." if names else "None is known."
 
 
 def read_toml(path: Path) -> Json:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from evalstab.endpoint.base import Attempt, ChatRequest, Clock, Reply
 from evalstab.endpoint.reply import EndKind, ReplyReader, StreamEnd
+from evalstab.endpoint.retry import retry_after_seconds
 from evalstab.endpoint.unpack import Unpacker
 from evalstab.endpoint.wire import Bound, SseReader
 from evalstab.findings import Finding
@@ -158,14 +159,16 @@ class Exchange:
     ) -> Attempt:
         """The attempt for an answer with another status than 2xx."""
         reply, message, findings = judged
-        return self._attempt(reply, findings, message)
+        return self._attempt(
+            reply, findings, message, retry_after_seconds(headers.get("retry-after"))
+        )
 
     def _attempt(
         self,
         reply: Reply | None,
         findings: tuple[Finding, ...],
         error: str | None,
-        retry_after: str | None = None,
+        retry_after: float | None = None,
     ) -> Attempt:
         return Attempt(
             number=self._request.number,

@@ -15,10 +15,10 @@ from evalstab.endpoint.quoting import find_quotes
 MAX_SEGMENTS = 500
 
 _HEADER = re.compile(
+    r"(?:<\|start\|>(?:assistant)?(?P<to>\s{1,9}to=[\w.]{1,80})?\s{0,9})?"
     r"<\|channel\|>(?P<channel>[^<]{0,120})(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
 )
-_TERMINATOR = re.compile(r"<\|(?:end|return|call|start)\|>|(?=<\|channel\|>)")
-_START = re.compile(r"<\|start\|>(?:assistant)?(?:\s+to=[\w.]{1,80})?\s*$")
+_TERMINATOR = re.compile(r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)")
 _GLUED = re.compile(r"\s*analysis(?=[A-Z\"'“(*\d])")
 _GLUED_FINAL = "assistantfinal"
 _GLUED_CALL = "assistantcommentary"
@@ -26,11 +26,15 @@ _GLUED_CALL = "assistantcommentary"
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """Thinking and visible text; ``unclosed`` where the text ends inside the analysis."""
+    """Thinking and visible text; ``unclosed`` where the text ends inside the analysis.
+
+    ``unwrapped`` says that markup was taken off, even if there was no thinking in it.
+    """
 
     thought: str
     visible: str
     unclosed: bool
+    unwrapped: bool = True
 
 
 def split_channels(text: str) -> Channels | None:
@@ -47,24 +51,25 @@ def _tagged(text: str) -> Channels | None:
     if not headers:
         return None
     thought: list[str] = []
-    visible = [_START.sub("", text[: headers[0].start()])]
-    unclosed = False
+    visible: list[str] = []
+    unclosed = unwrapped = False
     position = 0
     for header in headers:
         if header.start() < position:
             continue
+        visible.append(text[position : header.start()])
         stop = _TERMINATOR.search(text, header.end())
         body = text[header.end() : stop.start() if stop else len(text)]
         position = stop.end() if stop else len(text)
         channel = header.group("channel").strip().lower()
         unclosed = channel.startswith("analysis") and stop is None
-        if _is_call(channel, body):
+        if header.group("to") or _is_call(channel, body):
             visible.append(text[header.start() : position])
-        elif channel.startswith("analysis"):
-            thought.append(body)
         else:
-            visible.append(body)
-    return Channels("\n".join(thought), "".join(visible), unclosed)
+            unwrapped = True
+            (thought if channel.startswith("analysis") else visible).append(body)
+    visible.append(text[position:])
+    return Channels("\n".join(thought), "".join(visible), unclosed, unwrapped)
 
 
 def _is_call(channel: str, body: str) -> bool:

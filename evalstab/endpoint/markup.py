@@ -41,7 +41,8 @@ class Family:
 FAMILIES = (
     Family("minimax", r"<minimax:tool_call>", r"</minimax:tool_call>"),
     Family("minimax_m3", r"\]<\]minimax\[>\[<tool_call>", r"\]<\]minimax\[>\[</tool_call>"),
-    Family("hunyuan", r"<tool_calls?:opensource>", r"</tool_calls:opensource>"),
+    Family("hunyuan", r"<tool_calls:opensource>", r"</tool_calls:opensource>"),
+    Family("hunyuan", r"<tool_call:opensource>", r"</tool_call:opensource>"),
     Family("minimax_m1", r"<tool_calls>", r"</tool_calls>"),
     Family("tool_call", r"<tool_call>", r"</tool_call>"),
     Family("seed", r"<seed:tool_call>", r"</seed:tool_call>"),

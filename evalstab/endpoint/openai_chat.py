@@ -76,7 +76,9 @@ class OpenAIChat:
         """
         async with asyncio.timeout(seconds):
             try:
-                response: Any = await self._client.get(path, cast_to=object, options={"headers": _RAW})
+                response: Any = await self._client.get(
+                    path, cast_to=object, options={"headers": _RAW}
+                )
             except openai.APIConnectionError as error:
                 raise ConnectionError(_cause(error)) from error
             http = response.http_response

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from evalstab.endpoint.openai_chat import OpenAIChat, Refusal
-from evalstab.errors import ConfigError, EndpointUnusable, UsageError
-from evalstab.settings import EndpointSettings, nearest
+from evalstab.errors import ConfigError, EndpointUnusable, UsageError, nearest
+from evalstab.settings import EndpointSettings
 
 
 @dataclass(frozen=True, slots=True)

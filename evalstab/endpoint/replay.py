@@ -28,8 +28,9 @@ def assistant_message(reply: Reply, form: Form = "auto") -> Json:
     message: Json = {"role": "assistant", "content": reply.content}
     if reply.content is None and not reply.tool_calls:
         message["content"] = ""
-    if reply.reasoning is not None:
-        _add_reasoning(message, reply, _form(reply, form))
+    chosen = _form(reply, form)
+    if reply.reasoning is not None or (chosen == "reasoning_details" and reply.reasoning_details):
+        _add_reasoning(message, reply, chosen)
     if reply.tool_calls:
         message["tool_calls"] = [_call(call) for call in reply.tool_calls]
     return message
@@ -41,7 +42,10 @@ def substituted(reply: Reply) -> tuple[str, ...]:
 
 
 def _form(reply: Reply, form: Form) -> Form:
-    return form if form != "auto" else reply.reasoning_field or "none"
+    """The form to send: details that came are sent back even where none of them holds text (A2)."""
+    if form != "auto":
+        return form
+    return reply.reasoning_field or ("reasoning_details" if reply.reasoning_details else "none")
 
 
 def _add_reasoning(message: Json, reply: Reply, form: Form) -> None:

@@ -140,8 +140,9 @@ def _split_visible(visible: str, texts: Texts) -> None:
     if channels is not None:
         texts.content = channels.visible
         texts.open = channels.unclosed
+        if channels.unwrapped:
+            texts.add("reasoning.leaked_to_content", "content", visible, form="channel")
         if channels.thought.strip():
-            texts.add("reasoning.leaked_to_content", "content", channels.thought, form="channel")
             _add_thought(channels.thought, texts)
         return
     split = split_content(visible, beside_field=texts.reasoning is not None)

@@ -55,5 +55,6 @@ def disk_error(path: Path, error: OSError) -> FolderError:
         errno.EEXIST: "a file stands where a folder is needed: choose another place with --out",
         errno.ENAMETOOLONG: "the name is too long: choose a shorter one with --out",
     }
-    mend = mends.get(error.errno or 0, error.strerror or str(error))
+    other = f"{error.strerror or error}: choose another place with --out"
+    mend = mends.get(error.errno or 0, other)
     return FolderError(f"cannot write {path}: {mend}")

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from evalstab.errors import nearest
 from evalstab.task.folder import TaskFolder
 from evalstab.task.model import Candidate, Criterion, Deliverable, TaskFile
-from evalstab.task.words import mistakes_of, nearest
+from evalstab.task.words import mistakes_of
 
 SETTABLE = {
     "task.tools": ("tools",),

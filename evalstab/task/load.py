@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalstab.errors import Mistake, TaskError
+from evalstab.errors import Mistake, TaskError, nearest
 from evalstab.task.brief import opening_messages
 from evalstab.task.check import Examined, examine
 from evalstab.task.model import Task, TaskFile
-from evalstab.task.words import nearest
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _PLACES = frozenset({"system", "prompt", "inputs", "truth", "title"})

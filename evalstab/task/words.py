@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from evalstab.errors import Mistake
+from evalstab.errors import Mistake, nearest
 from evalstab.task import model
 
 Location = tuple[int | str, ...]
@@ -37,15 +36,6 @@ def key_of(location: Location) -> str:
         else:
             key += f".{part}" if key else part
     return key
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """ "did you mean X?", or the known words where none is near."""
-    words = sorted(known)
-    near = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
-    if near:
-        return f"Did you mean {near[0]!r}?"
-    return f"Known are: {', '.join(words)}" if words else "None are known"
 
 
 def _mistake(detail: ErrorDetails, file: str, top: type[BaseModel]) -> Mistake:

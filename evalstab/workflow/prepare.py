@@ -29,7 +29,6 @@ from evalstab.workflow.request import RunRequest
 LOOP_VERSION = 1
 """Raised whenever the loop would send something else for the same task and settings."""
 
-ANSWER_FILE = "answer.md"
 UNKNOWN = "unknown"
 
 

@@ -19,10 +19,10 @@ from evalstab.series.folder import SeriesFile, SeriesFolder, create_series, lock
 from evalstab.series.repeat import SeriesPlan, Stop, run_series
 from evalstab.settings import EndpointSettings
 from evalstab.task.brief import opening_messages
+from evalstab.task.model import ANSWER_FILE
 from evalstab.trial.loop import TrialPlan, Watcher
 from evalstab.trial.record import TrialEnded
 from evalstab.workflow.prepare import (
-    ANSWER_FILE,
     Prepared,
     default_folder,
     fields_for,

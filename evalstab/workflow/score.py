@@ -7,12 +7,11 @@ from pathlib import Path
 import msgspec
 
 from evalstab.chat import Json
-from evalstab.errors import FolderError, UsageError
+from evalstab.errors import FolderError, UsageError, nearest
 from evalstab.measures.score import write_scores
 from evalstab.report.write import terminal_summary, write_report
 from evalstab.series.files import write_whole
 from evalstab.series.folder import SeriesFolder, open_series
-from evalstab.settings import nearest
 
 SCORES = "scores.json"
 FORMATS = ("md", "json")
