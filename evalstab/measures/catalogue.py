@@ -10,6 +10,7 @@ from evalstab.measures import (
     language,
     language_series,
     loops,
+    loops_series,
     ranking,
     reasoning,
     reasoning_series,
@@ -36,4 +37,5 @@ SERIES_MEASURES: tuple[SeriesMeasure, ...] = (
     stability.MEASURE,
     language_series.MEASURE,
     reasoning_series.MEASURE,
+    loops_series.MEASURE,
 )

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from evalstab.measures.view import TrialView
+from evalstab.text.repetition import RewordingProfile, rewording_profile
+
+LOOP = "reasoning.loop"
+LEAST_PROFILED = 5_000
+"""Characters below which a block holds no 1,500 words and has no profile."""
 
 UNLIKE = frozenset({"seed", "cache_salt", "tools"})
 """Request fields that may differ between trials by declaration, or are compared as a digest."""
 
 _sorted = msgspec.json.Encoder(order="deterministic")
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningProfile:
+    """How much one reasoning block repeats itself in other words; ``characters`` is its length."""
+
+    step: int
+    characters: int
+    context_tokens: int | None
+    profile: RewordingProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +39,7 @@ class TrialFacts:
     ``output`` covers every word and call of the model, in order. ``fields`` are the request's
     fields as sent, ``tools`` and ``opening`` digests of tools and first messages. ``first_prompt``
     and ``first_cached`` are the tokens of the first request; ``unreliable`` the reasons why rates
-    are no measurement.
+    are no measurement; ``rewording`` holds the longer reasoning blocks that have no hard loop.
     """
 
     output: str
@@ -36,6 +52,7 @@ class TrialFacts:
     first_prompt: int | None
     first_cached: int | None
     unreliable: tuple[str, ...]
+    rewording: tuple[ReasoningProfile, ...]
 
 
 def trial_facts(trial: TrialView) -> TrialFacts:
@@ -56,6 +73,7 @@ def trial_facts(trial: TrialView) -> TrialFacts:
         first_prompt=prompt,
         first_cached=cached,
         unreliable=tuple(dict.fromkeys(c.unreliable for c in clocks if c.unreliable)),
+        rewording=tuple(_profiles(trial)),
     )
 
 
@@ -67,6 +85,16 @@ def _first_counts(trial: TrialView) -> tuple[int | None, int | None]:
     if cached is None and reply.timings is not None:
         cached = reply.timings.cached_tokens
     return reply.usage.prompt_tokens, cached
+
+
+def _profiles(trial: TrialView) -> Iterator[ReasoningProfile]:
+    for step in trial.steps:
+        text = step.reply.reasoning if step.reply else None
+        if not text or len(text) < LEAST_PROFILED or trial.has_finding(LOOP, step.number):
+            continue
+        profile = rewording_profile(text)
+        if profile.tfidf_tail is not None:
+            yield ReasoningProfile(step.number, len(text), step.known_context, profile)
 
 
 def _output(trial: TrialView) -> str:

@@ -23,7 +23,7 @@ _OUTPUT = frozenset({"content", "file"})
 
 def compute(trial: TrialView) -> Measured:
     """Scan every text that the model wrote in this trial."""
-    scan = scan_trial(trial)
+    scan = scan_trial(trial, languages=trial.detect_languages)
     hard = [leak for leak in scan.leaks if leak.hard]
     leaked = sum(leak.span.graphemes for leak in hard)
     values: dict[str, Any] = {"spans": len(hard), "graphemes": leaked}
@@ -39,7 +39,7 @@ def compute(trial: TrialView) -> Measured:
     put(values, "first_leak", first, "nothing leaked")
     values["returned"] = _returned(hard)
     values["carried_over"] = _carried_over(hard)
-    values["languages_judged"] = False
+    values["languages_judged"] = trial.detect_languages
     return Measured({"language": values}, [leak_finding(leak) for leak in scan.leaks])
 
 

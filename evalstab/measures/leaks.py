@@ -12,6 +12,7 @@ from evalstab.measures.view import StepView, TrialView
 from evalstab.text.excerpt import excerpt
 from evalstab.text.expected import Expectation
 from evalstab.text.inputs import InputIndex
+from evalstab.text.language import scan_languages
 from evalstab.text.scripts import count_graphemes, scan_scripts
 from evalstab.text.spans import Kind, Span
 from evalstab.text.special_tokens import special_tokens
@@ -41,7 +42,7 @@ _COMPLEX = (
     "[^\u0000-\u02ff\u1e00-\u1eff\u2010-\u2027\u2030-\u205e\u2070-\u20cf\u2100-\u2bff"
     "\u3001-\u3029\u4e00-\u9fff]"
 )
-_CLUSTERS = re.compile(f"(?s).?{_COMPLEX}+.?")
+_CLUSTERS = re.compile(f"{_COMPLEX}+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +76,32 @@ class LeakScan:
     probable: int = 0
 
 
-def scan_trial(trial: TrialView) -> LeakScan:
-    """Scan all channel texts in order, with what the model had been given to read by then."""
+def scan_trial(trial: TrialView, *, languages: bool) -> LeakScan:
+    """Scan all channel texts in order, with what the model had been given to read by then.
+
+    ``languages`` false leaves the sentence-wise language scan out, which costs most of the time.
+    """
     spec = trial.task.spec
     expectation = Expectation(spec.language, spec.allow_scripts)
     inputs = InputIndex(trial.inputs)
     scan = LeakScan()
     for step in trial.steps:
         for piece in step.pieces:
-            _take(scan, step, piece, _spans(piece, expectation, inputs))
+            _take(scan, step, piece, _spans(piece, expectation, inputs, languages))
         for text in step.given:
             inputs.add(text)
     return scan
 
 
-def _spans(piece: Piece, expectation: Expectation, inputs: InputIndex) -> list[Span]:
+def _spans(
+    piece: Piece, expectation: Expectation, inputs: InputIndex, languages: bool
+) -> list[Span]:
     """Scripts first; a sentence in another language counts only where no script span says so."""
     channel = "arguments" if piece.raw else "content"
     spans = scan_scripts(piece.text, expectation, inputs, channel)
     spans += special_tokens(piece.text, inputs)
+    if languages and not piece.raw:
+        spans += scan_languages(piece.text, expectation, inputs)
     return sorted(spans, key=lambda span: (span.start, span.end))
 
 
@@ -172,7 +180,8 @@ def graphemes(text: str) -> int:
     if text.isascii():
         return total
     for match in _CLUSTERS.finditer(text):
-        total += count_graphemes(match.group()) - _solid(match.group())
+        run = text[max(0, match.start() - 1) : match.end() + 1]
+        total += count_graphemes(run) - _solid(run)
     return total
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from evalstab.findings import Finding, finding
 from evalstab.measures.base import Direction, Fact, Measured, TrialMeasure
+from evalstab.measures.suspicion import may_repeat
 from evalstab.measures.texts import Piece
 from evalstab.measures.view import StepView, TrialView
 from evalstab.text.excerpt import excerpt
@@ -50,6 +51,8 @@ def repetition_in(text: str) -> tuple[list[Span], Loop | None]:
 
     A loop of what is no language (``!!!!!!``) is the same fault and not told twice.
     """
+    if not may_repeat(text):
+        return [], None
     spans = [span for span in degenerate(text) if span.tier == "sure"]
     if len(text) < LEAST_CHARACTERS:
         return spans, None

@@ -17,6 +17,7 @@ from evalstab.measures.base import Fact, Measured, TrialMeasure, put, put_all
 from evalstab.measures.tokens import Source, reasoning_tokens, scale_of, worst_source
 from evalstab.measures.view import StepView, TrialView
 from evalstab.statistics.quantiles import t_quantile
+from evalstab.text.repetition import repeated_share
 
 LEAST_POINTS = 5
 LEAST_STEPS = 4
@@ -50,7 +51,7 @@ def compute(trial: TrialView) -> Measured:
     nothing = "no reasoning arrived"
     put(values, "largest_block_tokens", largest.tokens if largest else None, nothing)
     put(values, "largest_block", _place(largest) if largest else None, nothing)
-    put(values, "repeated_share", None, "not measured by this version")
+    put(values, "repeated_share", *_repeated(trial))
     values["per_step"] = [
         {"step": b.step.number, "context_tokens": b.step.context.count, "tokens": b.tokens}
         for b in blocks
@@ -97,6 +98,12 @@ def growth(points: Sequence[tuple[int, int]]) -> dict[str, Any]:
     error = float(np.sqrt((rest**2).sum() / df / spread))
     half = t_quantile(0.975, df) * error
     return {"per_10k": slope, "ci_low": slope - half, "ci_high": slope + half}
+
+
+def _repeated(trial: TrialView) -> tuple[float | None, str]:
+    texts = [s.reply.reasoning for s in trial.steps if s.reply and s.reply.reasoning]
+    share = repeated_share("\n".join(texts)) if texts else None
+    return share, "too little reasoning" if texts else "no reasoning arrived"
 
 
 def _place(block: Block) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from evalstab.endpoint.base import Reply
+from evalstab.errors import FolderError
 from evalstab.findings import Finding
 from evalstab.measures.texts import Piece, given_texts, message_text, step_pieces
 from evalstab.measures.tokens import Scale, TokenCount, context_tokens, scale_of
@@ -168,8 +169,8 @@ def read_trial(
     try:
         for event in read_events(folder.record):
             reading.take(event)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, OSError) as error:
-        damage = f"the record is damaged after {reading.events} events: {error}"
+    except (FolderError, OSError) as error:
+        damage = str(error).replace(str(folder.record), folder.record.name)
     return TrialView(
         index=folder.index,
         attempt=folder.attempt,
@@ -192,11 +193,9 @@ class _Reading:
         self.started: TrialStarted | None = None
         self.ended: TrialEnded | None = None
         self.resumed = False
-        self.events = 0
         self._steps: list[Step] = []
 
     def take(self, event: Event) -> None:
-        self.events += 1
         if isinstance(event, Step):
             self._steps.append(event)
         elif isinstance(event, TrialStarted):

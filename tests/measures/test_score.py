@@ -344,7 +344,7 @@ def test_bad_trials_are_data(tmp_path: Path) -> None:
         (8, "aborted"),
     ]
     assert scores["trials"][1]["reason"] == "the trial has not ended"
-    assert scores["trials"][6]["reason"].startswith("the record is damaged after 2 events")
+    assert scores["trials"][6]["reason"].startswith("events.jsonl, line 3: JSON is malformed")
     assert scores["trials"][4]["attempt"] == 2
     series = scores["series"]
     assert (series["attempts"], series["invalid"], series["repeats_done"]) == (9, 1, 5)

@@ -1,0 +1,96 @@
+"""A quick look that clears most honest texts of repetition, so that the slow look is rare.
+
+The slow look (``evalstab.text.repetition``) reads a text word by word. What it can find leaves
+traces in the bytes: a periodic stretch has many equal 24-byte pieces at one distance, a
+low-entropy stretch compresses well in every part, a wall of numbers is a run of digits. A text
+without any of these traces is not looked at again.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+
+import numpy as np
+import numpy.typing as npt
+
+SHORT = 400
+"""Characters up to which a text is always looked at: it costs nothing."""
+
+_WORD = 8
+_PIECE = 3 * _WORD
+_LEAST_EQUAL = 12
+_PERIOD_SHARE = 1.2
+_POSITION_BITS = 24
+_LARGEST = 1 << _POSITION_BITS
+_BLOCK = 3000
+_BLOCK_RATIO = 0.38
+_WALL = 300
+_NUMBERS = re.compile(rb"[0-9][0-9.,:;/ \t\n-]*+")
+_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+
+Bytes = npt.NDArray[np.uint8]
+
+
+def may_repeat(text: str) -> bool:
+    """Whether a text may hold a loop, a low-entropy stretch or output that is no language.
+
+    False is certain but for loops whose copies differ in white space or punctuation throughout.
+    Costs about 3 ms for 100,000 characters.
+    """
+    if len(text) <= SHORT:
+        return True
+    data = text.lower().encode("utf-8", "surrogatepass")
+    if len(data) >= _LARGEST:
+        return True
+    return _compresses(data) or _is_periodic(data) or _has_wall(data)
+
+
+def _compresses(data: bytes) -> bool:
+    """Whether some block of the text compresses far better than prose does."""
+    if len(data) < _BLOCK:
+        return False
+    for start in (*range(0, len(data) - _BLOCK, _BLOCK), len(data) - _BLOCK):
+        if len(zlib.compress(data[start : start + _BLOCK], 1)) < _BLOCK_RATIO * _BLOCK:
+            return True
+    return False
+
+
+def _is_periodic(data: bytes) -> bool:
+    """Whether enough equal pieces follow each other at one and the same distance."""
+    keys = _keys(data)
+    keys.sort()
+    same = (keys[1:] ^ keys[:-1]) < _LARGEST
+    if not same.any():
+        return False
+    places = keys & np.uint64(_LARGEST - 1)
+    counts = np.bincount((places[1:] - places[:-1])[same].astype(np.int64))
+    distances = np.flatnonzero(counts >= _LEAST_EQUAL)
+    enough = np.maximum(_LEAST_EQUAL, _PERIOD_SHARE * distances - 2 * _PIECE)
+    return bool((counts[distances] >= enough).any())
+
+
+def _keys(data: bytes) -> npt.NDArray[np.uint64]:
+    """A hash of each 24-byte piece in the high bits, its place in the low ones."""
+    count = len(data) - _PIECE + 1
+    keys = np.zeros(count, dtype=np.uint64)
+    product = np.empty(count, dtype=np.uint64)
+    for part, factor in enumerate(_MIX):
+        words: npt.NDArray[np.uint64] = np.ndarray(
+            (count,), dtype="<u8", buffer=data, offset=part * _WORD, strides=(1,)
+        )
+        np.multiply(words, np.uint64(factor), out=product)
+        keys ^= keys >> np.uint64(29)
+        keys += product
+    keys &= np.uint64((1 << 64) - _LARGEST)
+    keys |= np.arange(count, dtype=np.uint64)
+    return keys
+
+
+def _has_wall(data: bytes) -> bool:
+    """Whether a long run is made of digits and what stands between them.
+
+    Digits of other scripts take several bytes and repeat their first ones: ``_compresses`` sees
+    them.
+    """
+    return any(match.end() - match.start() >= _WALL for match in _NUMBERS.finditer(data))
