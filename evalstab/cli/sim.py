@@ -26,61 +26,54 @@ app = typer.Typer(
 )
 
 
+Persona = Annotated[str, typer.Option(help="How the model behaves.", rich_help_panel=BASIC)]
+Dialect = Annotated[
+    str, typer.Option(help="Which server it seems to run on.", rich_help_panel=BASIC)
+]
+Port = Annotated[int, typer.Option(help="0: any free port.", rich_help_panel=BASIC)]
+Seed = Annotated[
+    int | None, typer.Option(help="Default: the persona's own.", rich_help_panel=CONDITIONS)
+]
+TimeScale = Annotated[
+    float, typer.Option(help="Simulated seconds in a real second.", rich_help_panel=CONDITIONS)
+]
+Rate = Annotated[
+    float | None, typer.Option(help="Constant tokens a second.", rich_help_panel=CONDITIONS)
+]
+Context = Annotated[int, typer.Option(help="Context size in tokens.", rich_help_panel=CONDITIONS)]
+TaskTruth = Annotated[
+    Path | None,
+    typer.Option(help="A task's truth, for personas that go by it.", rich_help_panel=CONDITIONS),
+]
+Truth = Annotated[
+    Path | None,
+    typer.Option(help="Where the truth goes: a folder or .json file.", rich_help_panel=OUTPUT),
+]
+
+
 @app.callback(invoke_without_command=True)
 @verb
 def serve(
     ctx: typer.Context,
-    persona: Annotated[
-        str, typer.Option(help="How the model behaves.", rich_help_panel=BASIC)
-    ] = "drifting",
-    dialect: Annotated[
-        str, typer.Option(help="Which server it seems to run on.", rich_help_panel=BASIC)
-    ] = "vllm",
-    port: Annotated[int, typer.Option(help="0: any free port.", rich_help_panel=BASIC)] = 0,
-    seed: Annotated[
-        int | None, typer.Option(help="Default: the persona's own.", rich_help_panel=CONDITIONS)
-    ] = None,
-    time_scale: Annotated[
-        float,
-        typer.Option(help="Simulated seconds in one real second.", rich_help_panel=CONDITIONS),
-    ] = 1.0,
-    rate: Annotated[
-        float | None,
-        typer.Option(help="Constant tokens a second.", rich_help_panel=CONDITIONS),
-    ] = None,
-    context: Annotated[
-        int, typer.Option(help="Context size in tokens.", rich_help_panel=CONDITIONS)
-    ] = 262_144,
-    task_truth: Annotated[
-        Path | None,
-        typer.Option(
-            help="A task's truth, for personas that go by it.", rich_help_panel=CONDITIONS
-        ),
-    ] = None,
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where the truth goes: a folder or a .json file.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
+    persona: Persona = "drifting",
+    dialect: Dialect = "vllm",
+    port: Port = 0,
+    seed: Seed = None,
+    time_scale: TimeScale = 1.0,
+    rate: Rate = None,
+    context: Context = 262_144,
+    task_truth: TaskTruth = None,
+    truth: Truth = None,
 ) -> None:
     """Serve until Ctrl-C; prints ``ready http://127.0.0.1:PORT`` when it listens."""
     if ctx.invoked_subcommand is not None:
         return
     from evalstab.sim.__main__ import main
 
-    options = {
-        "--persona": persona,
-        "--dialect": dialect,
-        "--port": port,
-        "--seed": seed,
-        "--time-scale": time_scale,
-        "--rate": rate,
-        "--context": context,
-        "--task-truth": task_truth,
-        "--truth": truth,
-    }
-    given = [str(part) for pair in options.items() if pair[1] is not None for part in pair]
+    given: list[str] = []
+    for name, value in ctx.params.items():
+        if value is not None:
+            given += [f"--{name.replace('_', '-')}", str(value)]
     if code := main(given):
         raise typer.Exit(code)
 
