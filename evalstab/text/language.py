@@ -14,6 +14,7 @@ from .characters import CASED, JAPANESE, long_name, script_of
 from .clauses import inline_clauses
 from .detectors import detectable, first_detector, second_detector
 from .expected import Expectation
+from .function_words import function_words
 from .han import han_sentence_language
 from .inputs import InputIndex
 from .prose import Sentence, sentences
@@ -22,11 +23,13 @@ from .spans import Span, Tier
 
 MIN_LETTERS = 20
 SURE_LETTERS = 40
+SHORT_MARGIN = 0.3
 MIN_WORDS = 4
 MIN_LOWER_WORDS = 3
 MIN_LOWER_SHARE = 0.4
 _MIN_UNCASED_WORDS = 3
 _UNKNOWN_MARGIN = 0.9
+_WORDS_PER_FUNCTION_WORD = 12
 _QUOTE_RUN = 5
 _QUOTE_SHARE = 0.7
 _SAMPLE = 400
@@ -38,8 +41,9 @@ def scan_languages(
 ) -> list[Span]:
     """Sentences and clauses in another language than the expected one, in order.
 
-    Kind "language". Sure: at least 40 letters and both detectors agree. Probable: 20 to 39
-    letters, clauses inside a sentence, and languages that only one detector knows. Neighbouring
+    Kind "language". Sure: at least 40 letters, both detectors agree, and it is running text, not
+    a list of terms. Probable: 20 to 39 letters with a wide margin, lists of terms, clauses
+    inside a sentence, and languages that only one detector knows. Neighbouring
     sentences of one language on one line are one span. Sentences in a script that is not
     allowed are left to `scan_scripts`. What stood in an input, up to a few words, is marked as
     copied. Expected languages unknown to the detectors give no spans.
@@ -131,30 +135,47 @@ def _judge(sentence: Sentence, expectation: Expectation) -> Iterator[_Verdict]:
         return
     verdict = _votes(words, expectation)
     if verdict is not None:
-        language, votes = verdict
-        sure = votes == 2 and sum(map(len, words)) >= SURE_LETTERS
-        tier = "sure" if sure else "probable"
-        yield _Verdict(sentence.start, sentence.end, language, tier, words, votes)
+        rank = _tier(words, verdict)
+        if rank is not None:
+            language = verdict.language
+            yield _Verdict(sentence.start, sentence.end, language, rank, words, verdict.votes)
         return
     for start, end, language, clause in inline_clauses(sentence, expectation):
         yield _Verdict(start, end, language, "probable", clause, 2, clause=True)
 
 
-def _votes(words: tuple[str, ...], expectation: Expectation) -> tuple[str, int] | None:
-    """The other language and the number of votes for it, or None."""
+@dataclass(frozen=True, slots=True)
+class _Vote:
+    language: str
+    votes: int
+    margin: float
+
+
+def _votes(words: tuple[str, ...], expectation: Expectation) -> _Vote | None:
+    """The other language that the detectors see, or None."""
     prose, expected = " ".join(words), _detector_tag(expectation.primary)
     candidates = tuple(_detector_tag(tag) for tag in expectation.candidates)
     scores = first_detector(candidates).scores(prose)
     language = max(scores, key=lambda tag: scores[tag])
     if language == expected:
         return None
+    margin = scores[language] - scores.get(expected, 0.0)
     second = second_detector(candidates)
     confirmed = second.scores(prose)
     top = max(confirmed, key=lambda tag: confirmed[tag], default=expected)
     if expected in second.languages:
-        return (language, 2) if top != expected else None
-    certain = top == language and scores[language] >= _UNKNOWN_MARGIN
-    return (language, 1) if certain else None
+        return _Vote(language, 2, margin) if top != expected else None
+    certain = top == language and margin >= _UNKNOWN_MARGIN
+    return _Vote(language, 1, margin) if certain else None
+
+
+def _tier(words: tuple[str, ...], vote: _Vote) -> Tier | None:
+    """How sure a vote is; None for a short one without a wide margin or a function word."""
+    small = function_words(words, vote.language)
+    running = small is None or small >= max(1, len(words) // _WORDS_PER_FUNCTION_WORD)
+    if sum(map(len, words)) >= SURE_LETTERS:
+        return "sure" if running and vote.votes == 2 else "probable"
+    return "probable" if running and vote.margin > SHORT_MARGIN else None
 
 
 def _dominant(sentence: Sentence) -> tuple[str, tuple[str, ...]]:
