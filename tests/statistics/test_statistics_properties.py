@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -61,6 +61,7 @@ def same(one: Value, other: Value) -> bool:
     return math.isclose(one.value, other.value, rel_tol=1e-9, abs_tol=1e-9)
 
 
+@settings(deadline=None)
 @given(score_tables())
 def test_mean_tau_is_the_pairwise_definition(scores: FloatArray) -> None:
     places = places_from_scores(scores)
@@ -72,6 +73,7 @@ def test_mean_tau_is_the_pairwise_definition(scores: FloatArray) -> None:
             assert value == pytest.approx(expected, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(score_tables(least_trials=2, least_candidates=2), st.integers(0, 2**32))
 def test_nothing_depends_on_the_names_of_candidates(scores: FloatArray, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -94,6 +96,7 @@ def test_nothing_depends_on_the_names_of_candidates(scores: FloatArray, seed: in
         assert renamed == set(a.orders) or (a.optima or 0) > consensus.MOST_ORDERS
 
 
+@settings(deadline=None)
 @given(score_tables(least_trials=2, least_candidates=2), st.integers(0, 2**32))
 def test_the_order_of_trials_matters_to_nothing_but_changes(scores: FloatArray, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -109,6 +112,7 @@ def test_the_order_of_trials_matters_to_nothing_but_changes(scores: FloatArray, 
     assert one.winner.changes.value is None
 
 
+@settings(deadline=None)
 @given(score_tables(gaps=False, least_trials=2, least_candidates=2))
 def test_reversing_every_trial_keeps_agreement_reversing_one_turns_its_sign(
     scores: FloatArray,
@@ -123,6 +127,7 @@ def test_reversing_every_trial_keeps_agreement_reversing_one_turns_its_sign(
         assert against == pytest.approx(-tau, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(score_tables(gaps=False, least_candidates=2, least_trials=1), st.integers(2, 6))
 def test_identical_trials_agree_perfectly(scores: FloatArray, n: int) -> None:
     assume(len(np.unique(scores[0])) > 1)
@@ -151,6 +156,7 @@ def test_identical_trials_agree_perfectly(scores: FloatArray, n: int) -> None:
         assert block.kendall_tau.ci.low < 1.0
 
 
+@settings(deadline=None)
 @given(score_tables())
 def test_the_block_never_raises_and_explains_every_gap(scores: FloatArray) -> None:
     block = stability_block(places_from_scores(scores), scores, names(scores)).to_dict()
@@ -169,6 +175,7 @@ def unexplained(plain: dict[str, object]) -> list[str]:
     return found
 
 
+@settings(deadline=None)
 @given(score_tables(least_trials=3, least_candidates=2))
 def test_intervals_contain_the_point_and_stay_in_range(scores: FloatArray) -> None:
     taus = kendall.pair_taus(places_from_scores(scores))
@@ -190,6 +197,7 @@ def test_intervals_contain_the_point_and_stay_in_range(scores: FloatArray) -> No
         assert agreement - 1e-12 <= top.high <= 1
 
 
+@settings(deadline=None)
 @given(score_tables(least_trials=2, least_candidates=2))
 def test_weighted_tau_is_scipys_on_the_common_candidates(scores: FloatArray) -> None:
     places = places_from_scores(scores)
@@ -208,6 +216,7 @@ def test_weighted_tau_is_scipys_on_the_common_candidates(scores: FloatArray) -> 
         assert pair.value == pytest.approx(expected, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(score_tables(least_trials=2, least_candidates=2))
 def test_spearman_is_scipys_on_the_common_candidates(scores: FloatArray) -> None:
     rhos = concordance.spearman_rhos(places_from_scores(scores))
@@ -220,6 +229,7 @@ def test_spearman_is_scipys_on_the_common_candidates(scores: FloatArray) -> None
             assert rhos[i, j] == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-9)
 
 
+@settings(deadline=None)
 @given(score_tables(gaps=False, least_trials=2, least_candidates=2), st.floats(-50, 50))
 def test_offsets_leave_consistency_and_order_alone(scores: FloatArray, offset: float) -> None:
     moved = scores.copy()
@@ -233,6 +243,7 @@ def test_offsets_leave_consistency_and_order_alone(scores: FloatArray, offset: f
     )
 
 
+@settings(deadline=None)
 @given(score_tables(gaps=False, least_trials=2, least_candidates=2), st.floats(0.01, 100))
 def test_factors_leave_the_standardised_step_alone(scores: FloatArray, factor: float) -> None:
     scaled = scores.copy()
@@ -243,6 +254,7 @@ def test_factors_leave_the_standardised_step_alone(scores: FloatArray, factor: f
         assert after.value == pytest.approx(before.value, abs=1e-7)
 
 
+@settings(deadline=None)
 @given(score_tables(least_trials=1))
 def test_places_are_midranks_and_idempotent(scores: FloatArray) -> None:
     places = places_from_scores(scores)
@@ -255,6 +267,7 @@ def test_places_are_midranks_and_idempotent(scores: FloatArray) -> None:
         assert np.isnan(row[~there]).all()
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-1e3, 1e3), min_size=0, max_size=8))
 def test_scale_is_undefined_exactly_where_a_value_is_not_positive(values: list[float]) -> None:
     usable = len(values) >= 2 and min(values) > 1e-99
@@ -262,6 +275,7 @@ def test_scale_is_undefined_exactly_where_a_value_is_not_positive(values: list[f
         assert (statistic(values).value is not None) == usable
 
 
+@settings(deadline=None)
 @given(score_tables(gaps=False, least_trials=1, least_candidates=1))
 def test_kemeny_is_the_brute_force_optimum(scores: FloatArray) -> None:
     scores = scores[:, :5]
