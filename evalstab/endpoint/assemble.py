@@ -68,6 +68,10 @@ class Assembler:
         function = part.function
         name = (function.name if function else None) or ""
         arguments = function.arguments if function else None
+        if isinstance(arguments, str) and not name and not part.id and not separate:
+            slot = self._last if part.index is None else self._by_index.get(part.index)
+            if slot is not None:
+                return self._append(slot, arguments)
         is_object = isinstance(arguments, (dict, list))
         text = _encode(arguments) if is_object else arguments
         if not isinstance(text, str):
@@ -78,13 +82,20 @@ class Assembler:
             slot = self._place(part.index, part.id or "", name, text)
         if slot is None:
             return 0
-        self._last = slot
         slot.name = merge_name(slot.name, name, self.offered, slot.started)
-        if not text or (is_object and slot.whole_object == text):
-            return len(name)
-        slot.parts.append(text)
-        slot.whole_object = text if is_object else None
-        return len(name) + len(text)
+        if is_object and slot.whole_object == text:
+            text = ""
+        kept = self._append(slot, text)
+        if is_object and text:
+            slot.whole_object = text
+        return kept + len(name)
+
+    def _append(self, slot: Slot, text: str) -> int:
+        self._last = slot
+        if text:
+            slot.parts.append(text)
+            slot.whole_object = None
+        return len(text)
 
     def _place(self, index: int | None, id_: str, name: str, text: str) -> Slot | None:
         """The slot that a piece belongs to, a new one where it opens a call."""

@@ -126,9 +126,10 @@ _REFUSED = _any(
 PARAMETERS = (
     "stream_options", "max_completion_tokens", "max_tokens", "parallel_tool_calls", "tool_choice",
     "repetition_penalty", "frequency_penalty", "presence_penalty", "temperature", "top_p", "top_k",
-    "min_p", "reasoning_effort", "chat_template_kwargs", "enable_thinking", "thinking", "seed",
-    "response_format", "logprobs", "tools", "tool choice", "stop", "stream", "user",
+    "min_p", "reasoning_effort", "chat_template_kwargs", "enable_thinking", "response_format",
 )  # fmt: skip
+PLAIN_WORDS = ("thinking", "logprobs", "tools", "tool choice", "seed", "stop", "stream", "user")
+"""Names of parameters that are also ordinary words: looked for only after the others."""
 _QUOTA_KINDS = frozenset({"insufficient_quota", "rate_limit_error", "rate_limit_reached_error"})
 _BASE_RESP = {"1002": "server.quota", "1008": "server.quota", "1039": "server.quota"}
 _REFUSING = frozenset({400, 404, 422})
@@ -166,10 +167,16 @@ def _by_status(error: ServerError, status: int, text: str, detail: dict[str, Any
     """What is left after the wordings: a refused parameter, or what the status says."""
     stated = int(error.code) if error.code.isascii() and error.code.isdigit() else 0
     if (status in _REFUSING or stated in _REFUSING) and _REFUSED.search(text):
-        name = error.parameter or next((p for p in PARAMETERS if p in text), None)
+        name = error.parameter or _first_named(text, PARAMETERS) or _first_named(text, PLAIN_WORDS)
         return Fault("server.refused_parameter", detail | {"parameter": name})
     if status == 200:
         return Fault("server.error_in_stream", detail)
     if status in (429, 503, 529):
         return Fault("server.overloaded", detail)
     return Fault("server.bad_request" if 400 <= status < 500 else "server.error", detail)
+
+
+def _first_named(text: str, names: tuple[str, ...]) -> str | None:
+    """The name that stands first in the text: what is refused comes before what is advised."""
+    places = [(text.find(name), name) for name in names if name in text]
+    return min(places)[1] if places else None

@@ -23,6 +23,10 @@ WINDOW = 400
 MIN_PARTIAL = 6
 
 _BAR = r"[|｜‖]{1,2}"
+_COMMENTARY = (
+    r"commentary(?:(?= to=)|(?=[^<]{0,40}(?:<\|constrain\|>[^<]{0,20})?<\|message\|>\s{0,9}\{))"
+)
+_HARMONY_END = r"<\|(?:call|end|return)\|>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +74,11 @@ FAMILIES = (
     Family("cohere", r"<\|START_ACTION\|>", r"<\|END_ACTION\|>"),
     Family("nemotron", r"<TOOLCALL>", r"</TOOLCALL>"),
     Family("internlm", r"<\|action_start\|>(?:<\|plugin\|>)?", r"<\|action_end\|>"),
-    Family(
-        "harmony",
-        r"(?:<\|start\|>assistant)?<\|channel\|>commentary(?:(?= to=)|(?=[^<]{0,40}"
-        r"(?:<\|constrain\|>[^<]{0,20})?<\|message\|>\s{0,9}\{))",
-        r"<\|(?:call|end|return)\|>",
-        object_alone=True,
-    ),
-    Family("harmony", r"<\|start\|>assistant(?= to=)", r"<\|(?:call|end|return)\|>"),
-    Family("harmony", r"(?:assistant)?commentary(?= to=functions\.)", r"<\|(?:call|end)\|>"),
+    Family("harmony", rf"<\|channel\|>{_COMMENTARY}", _HARMONY_END, object_alone=True),
+    Family("harmony", rf"<\|start\|>assistant<\|channel\|>{_COMMENTARY}", _HARMONY_END, True),
+    Family("harmony", r"<\|start\|>assistant(?= to=)", _HARMONY_END),
+    Family("harmony", r"assistantcommentary(?= to=functions\.)", r"<\|(?:call|end)\|>"),
+    Family("harmony", r"commentary(?= to=functions\.)", r"<\|(?:call|end)\|>"),
 )
 MARKERS = (
     "<minimax:tool_call>", "</minimax:tool_call>", "]<]minimax[>[<tool_call>", "<tool_calls>",
@@ -97,6 +97,8 @@ MARKERS = (
 )  # fmt: skip
 CONTROL = frozenset(MARKERS[MARKERS.index("<|im_end|>") :])
 
+# Two patterns for one search: without groups it runs ten times as fast, with them it tells which.
+_ANY_OPENING = re.compile("|".join(family.opening for family in FAMILIES))
 _OPENING = re.compile("|".join(f"(?P<f{n}>{f.opening})" for n, f in enumerate(FAMILIES)))
 _CLOSING = tuple(re.compile(f.closing) if f.closing else None for f in FAMILIES)
 _BODY = re.compile(
@@ -143,7 +145,10 @@ def find_leaks(text: str, offered: Collection[str]) -> Leaks:
         return leaks
     quotes: Quotes | None = None
     position = mentions = fruitless = 0
-    while (marker := _OPENING.search(text, position)) is not None:
+    while (place := _ANY_OPENING.search(text, position)) is not None:
+        marker = _OPENING.match(text, place.start())
+        if marker is None:
+            break
         position = marker.end()
         quotes = find_quotes(text) if quotes is None else quotes
         if quotes.covers(marker.start()) or not _has_body(text, marker, offered):

@@ -19,6 +19,7 @@ from evalstab.endpoint.frames import Frame, TooDeep, decode
 MAX_LINE_BYTES = 32 * 1024 * 1024
 MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 MAX_BAD_FRAMES = 1000
+MAX_BODY_TRIES = 8
 EXCERPT_BYTES = 200
 
 BoundName = Literal["line_bytes", "total_bytes", "bad_frames", "text_chars", "tool_calls"]
@@ -81,6 +82,7 @@ class SseReader:
     _event: bytes = b""
     _junk: bool = False
     _bad: int = 0
+    _tries: int = 0
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that these bytes complete, in order; empty once a bound was hit."""
@@ -172,6 +174,7 @@ class SseReader:
             return
         if self._bare and not self._ends_bare(line):
             self._hold(line, events)
+            self._close_bare(line, events)
             return
         name, colon, value = line.partition(b":")
         if name == b"data":
@@ -193,6 +196,15 @@ class SseReader:
         if line.startswith((b"data:", b"event:", b":")):
             return True
         return line.startswith(b'{"') and decode(line) is not None
+
+    def _close_bare(self, line: bytes, events: list[Event]) -> None:
+        """End a body of several lines at a bracket on a line of its own, if it is whole there."""
+        if line.rstrip() in (b"}", b"]") and self._tries < MAX_BODY_TRIES:
+            self._tries += 1
+            frame = decode(b"\n".join(self._pending))
+            if frame is not None:
+                self._pending, self._pending_size, self._bare = [], 0, False
+                events.append(frame)
 
     def _unmarked(self, line: bytes, events: list[Event]) -> None:
         if self._pending:

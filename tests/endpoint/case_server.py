@@ -23,7 +23,7 @@ HTTP_REASONS = {200: "OK", 400: "Bad Request", 402: "Payment Required", 429: "To
 
 @dataclass(slots=True)
 class CaseServer:
-    """Answers with ``responses`` in order; ``requests`` are the bodies that came, ``times`` when."""
+    """Answers with ``responses`` in order; keeps the bodies that came and when they came."""
 
     responses: Sequence[Response]
     requests: list[dict[str, Any]] = field(default_factory=list)

@@ -1,0 +1,115 @@
+"""What is sent back after a reply, in the form that this server reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from evalstab.chat import ToolCall
+from evalstab.endpoint.base import Reply
+from evalstab.endpoint.replay import UNNAMED, assistant_message, substituted
+from tests.endpoint.streams import body, call, delta, pieces, read, stream
+
+THOUGHT = "First I compare."
+ANSWER = "note_b"
+GOOD = call(0, id="functions.read_file:0", name="read_file", arguments='{"path": "a"}')
+
+
+def _message(*parts: bytes, **asked: Any) -> dict[str, Any]:
+    return assistant_message(read(stream(*parts, reason="tool_calls"), **asked)[0])
+
+
+@pytest.mark.parametrize("key", ["reasoning", "reasoning_content"])
+def test_reasoning_goes_back_under_the_key_in_which_it_came(key: str) -> None:
+    message = _message(pieces(key, THOUGHT), pieces("content", ANSWER))
+    assert message == {"role": "assistant", "content": ANSWER, key: THOUGHT}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<think>\n{THOUGHT}\n</think>\n\n{ANSWER}",
+        f"<think>{THOUGHT}</think>{ANSWER}",
+        f"[THINK]{THOUGHT}[/THINK]{ANSWER}",
+    ],
+)
+def test_inline_thinking_goes_back_unchanged(text: str) -> None:
+    assert _message(pieces("content", text))["content"] == text
+
+
+def test_details_go_back_verbatim() -> None:
+    details = [
+        {"type": "reasoning.text", "text": THOUGHT, "signature": "s", "index": 0},
+        {"type": "reasoning.encrypted", "data": "AAA", "index": 1},
+    ]
+    message = _message(delta(reasoning_details=details), pieces("content", ANSWER))
+    assert message["reasoning_details"] == details
+    only_encrypted = _message(delta(reasoning_details=details[1:]), pieces("content", ANSWER))
+    assert only_encrypted["reasoning_details"] == details[1:]
+    assert "reasoning" not in message
+
+
+def test_typed_blocks_go_back_as_blocks() -> None:
+    content = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]},
+        {"type": "text", "text": ANSWER},
+    ]
+    reply, _ = read(body({"content": content}))
+    assert assistant_message(reply)["content"] == content
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("none", {"content": ANSWER}),
+        ("reasoning", {"content": ANSWER, "reasoning": THOUGHT}),
+        ("reasoning_content", {"content": ANSWER, "reasoning_content": THOUGHT}),
+        ("inline", {"content": f"<think>{THOUGHT}</think>{ANSWER}"}),
+        ("reasoning_details", {"content": ANSWER, "reasoning_details": [
+            {"type": "reasoning.text", "text": THOUGHT}]}),
+    ],
+)  # fmt: skip
+def test_the_form_can_be_chosen(form: Any, expected: dict[str, Any]) -> None:
+    reply = Reply(reasoning=THOUGHT, content=ANSWER, reasoning_field="reasoning")
+    assert assistant_message(reply, form) == {"role": "assistant"} | expected
+
+
+def test_ids_go_back_byte_for_byte() -> None:
+    message = _message(GOOD)
+    assert message["content"] is None
+    assert message["tool_calls"] == [
+        {
+            "id": "functions.read_file:0",
+            "type": "function",
+            "function": {"name": "read_file", "arguments": '{"path": "a"}'},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"path": "a', '{"path" "a"}', "[1]", '"text"', '{"path": NaN}', "{" * 5000]
+)
+def test_arguments_that_are_no_object_are_never_sent(arguments: str) -> None:
+    reply, _ = read(stream(call(0, id="c1", name="read_file", arguments=arguments), GOOD))
+    sent = [made["function"]["arguments"] for made in assistant_message(reply)["tool_calls"]]
+    assert all(isinstance(json.loads(text), dict) for text in sent)
+    assert sent[0] == "{}"
+    assert substituted(reply) == ("c1",)
+
+
+def test_cut_call_that_parses_goes_back_as_it_came() -> None:
+    reply, _ = read(stream(GOOD, reason="length", tokens=9), max_tokens=9)
+    assert not reply.tool_calls[0].complete
+    assert substituted(reply) == ()
+    assert assistant_message(reply)["tool_calls"][0]["function"]["arguments"] == '{"path": "a"}'
+
+
+def test_call_without_a_name_gets_one() -> None:
+    reply = Reply(tool_calls=(ToolCall(id="c", name="", arguments="{}", complete=False),))
+    assert assistant_message(reply)["tool_calls"][0]["function"]["name"] == UNNAMED
+
+
+def test_silence_goes_back_as_an_empty_text() -> None:
+    assert assistant_message(Reply()) == {"role": "assistant", "content": ""}
