@@ -125,7 +125,7 @@ def read_config(path: Path | None = None) -> ConfigFile:
         if path is not None or "EVALSTAB_CONFIG" in os.environ:
             raise ConfigError(f"{place} does not exist: name an evalstab.toml")
         return ConfigFile()
-    return _validated(ConfigFile, read_toml(place), str(place))
+    return validated(ConfigFile, read_toml(place), str(place))
 
 
 def endpoint_settings(
@@ -156,7 +156,7 @@ def endpoint_settings(
     for key, value in flags.items():
         set_dotted(layer, key, value)
     where = f"endpoint {chosen}" if chosen else "the command line"
-    settings = _validated(EndpointSettings, layer, where)
+    settings = validated(EndpointSettings, layer, where)
     return chosen or _name_of_url(settings.base_url), settings
 
 
@@ -184,7 +184,8 @@ def _name_of_url(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2].replace(":", "-") or "endpoint"
 
 
-def _validated(model: type[_Model], data: Any, where: str) -> _Model:
+def validated(model: type[_Model], data: Any, where: str) -> _Model:
+    """A model from plain data; ConfigError lists every mistake with its key, ``where`` first."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -198,7 +199,7 @@ def _sentences(model: type[BaseModel], error: ValidationError, where: str) -> It
             hint = nearest(str(item["loc"][-1]), _known_keys(model, item["loc"][:-1]))
             yield f"{where}: unknown key {key!r}. {hint}"
         else:
-            yield f"{where}: {key}: {item['msg']}"
+            yield f"{where}: {key}: {item['msg'].removeprefix('Value error, ')}"
 
 
 def _known_keys(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
