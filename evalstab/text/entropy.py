@@ -17,12 +17,13 @@ from .spans import Tier
 WINDOW = 8000
 STEP = 2000
 SURE_RATIO = 0.11
-SUSPECT_RATIO = 0.16
+SUSPECT_RATIO = 0.13
 SHORT_WINDOW = 3000
 SHORT_STEP = 1000
 SHORT_RATIO = 0.15
 _STRUCTURED = 0.22
 _REFINE_STEP = 250
+_ONSET_WINDOWS = ((1000, 0.28), (SHORT_WINDOW, SHORT_RATIO))
 _SAMPLE = 80
 _NOISE = regex.compile(r"\s++|[-=_*~#|+.:]{3,}+")
 _SYMBOL = regex.compile(r"[^\p{L}\p{N}\p{M}\s]")
@@ -45,10 +46,10 @@ def low_entropy(text: str) -> Loop | None:
     """The first stretch that compresses as no honest text does, or None.
 
     Sure: some window of 8,000 characters (layout collapsed, lower case) has a ratio below 0.11.
-    Probable: one below 0.16, or one of 3,000 characters below 0.15. Tables and data, where more
+    Probable: one below 0.13, or one of 3,000 characters below 0.15. Tables and data, where more
     than a fifth of the characters are symbols, are at most probable and only by the long window.
-    Texts of fewer than 3,000 characters are never judged. Stretches begin with an accuracy of
-    250 characters. Ratios after `docs/measures/language.md`.
+    Texts of fewer than 3,000 characters are never judged. The beginning of a stretch is exact to
+    about a thousand characters. Ratios after `docs/measures/language.md`.
     """
     plain = _flatten(text)
     rules: tuple[tuple[Tier, int, int, float], ...] = (
@@ -108,10 +109,11 @@ def _stretch(text: str, size: int, step: int, limit: float) -> tuple[int, int, f
 
 
 def _onset(text: str, first: int, last: int) -> int:
-    """Where inside the first window the repetition begins."""
-    for start in range(first, max(first + 1, last - SHORT_WINDOW), _REFINE_STEP):
-        if (compression_ratio(text[start : start + SHORT_WINDOW]) or 1.0) < SHORT_RATIO:
-            return start
+    """Where inside the first window the repetition begins, found with ever longer windows."""
+    for size, limit in _ONSET_WINDOWS:
+        for start in range(first, min(first + WINDOW, last - size), _REFINE_STEP):
+            if (compression_ratio(text[start : start + size]) or 1.0) < limit:
+                return start
     return first
 
 

@@ -135,9 +135,9 @@ class Expectation:
         for part in self.language.replace("_", "-").split("-")[1:]:
             code = part.title()
             if len(part) == 4 and part.isalpha():
-                allowed = {"Latn", *_GROUPS.get(code, (_known_script(code),))}
+                allowed = {"Latn", *_script_group(code)}
         for name in self.allow_scripts:
-            allowed.update(_GROUPS.get(name.title(), (_known_script(name),)))
+            allowed.update(_script_group(name))
         return frozenset(allowed)
 
     @cached_property
@@ -189,16 +189,20 @@ def _primary(tag: str) -> str:
     raise ValueError(f"unknown language {tag!r}; the nearest known one is {nearest!r}")
 
 
-def _known_script(name: str) -> str:
+def _script_group(name: str) -> tuple[str, ...]:
+    """ISO codes for a script's code or long name; "Jpan" and its like stand for several."""
+    short = name.title()
+    if short in _GROUPS:
+        return _GROUPS[short]
     try:
-        script_name(name)
+        script_name(short)
     except KeyError:
         pass
     else:
-        return name
+        return (short,)
     try:
-        return str(script_code(name))
+        return (str(script_code(name)),)
     except KeyError:
         known = {script_name(code) for codes in _BY_SCRIPT for code in codes}
-        near = difflib.get_close_matches(name.title(), sorted(known), n=1, cutoff=0.0)[0]
+        near = difflib.get_close_matches(short, sorted(known), n=1, cutoff=0.0)[0]
         raise ValueError(f"unknown script {name!r}; the nearest known one is {near!r}") from None
