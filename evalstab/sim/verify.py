@@ -15,6 +15,21 @@ from evalstab.errors import FolderError
 _SLACK = 2
 _SAME_TEXT = frozenset({"arguments", "file"})
 _ANYWHERE = frozenset({"transport", "series"})
+_BROKEN_OFF = frozenset(
+    {"stream.dropped", "stream.stalled", "server.error_in_stream", "server.restarted"}
+)
+_CONSEQUENCES = {
+    "tool.truncated": _BROKEN_OFF,
+    "reasoning.unclosed": _BROKEN_OFF,
+    "stream.dropped": frozenset({"server.restarted"}),
+    "server.loading": frozenset({"server.restarted"}),
+    "text.special_token": frozenset({"tool.leaked_markup", "tool.in_reasoning"}),
+    "tool.retry_storm": frozenset(
+        {"tool.repeated", "tool.truncated", "tool.malformed_arguments", "tool.unknown_name"}
+    ),
+}
+"""What else an injected fault brings about by itself: neither right nor wrong to report."""
+_AFTER = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +69,12 @@ def _share(value: float | None) -> str:
 
 
 def verify(series_dir: Path, truth_file: Path) -> list[Row]:
-    """One row for each code that was injected, and for each that faults of this kind could cause.
+    """One row for each code that was injected or reported.
 
     Codes of ``series.*``, ``trial.*`` and ``context.*`` are left out: they follow from what a
-    trial did, not from one injection. Attempts that were not scored are left out as well. Raises
-    FolderError where a file is missing or no JSON of ours.
+    trial did, not from one injection; and so do findings that an injection of another code brings
+    about by itself (a call cut by a dropped stream). Attempts that were not scored are left out as
+    well. Raises FolderError where a file is missing or no JSON of ours.
     """
     scores = _read(series_dir / "scores.json")
     truth = _read(truth_file)
@@ -81,7 +97,9 @@ def compare(scores: Json, truth: Json) -> list[Row]:
     reported: dict[str, list[Json]] = {}
     for key, findings in scored.items():
         for finding in findings:
-            reported.setdefault(finding["code"], []).append(finding | {"at": key})
+            here = finding | {"at": key}
+            if not _brought_about(here, injected):
+                reported.setdefault(finding["code"], []).append(here)
     codes = {code for code in {*injected, *reported} if code and not _follows(code)}
     return [_row(code, injected.get(code, []), reported.get(code, [])) for code in sorted(codes)]
 
@@ -122,6 +140,19 @@ def explains(injection: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
     if here != there and here not in _ANYWHERE and there not in _ANYWHERE:
         return {here, there} == _SAME_TEXT
     return here != there or _overlap(injection, finding)
+
+
+def _brought_about(finding: Json, injected: Mapping[str, Sequence[Json]]) -> bool:
+    """Whether another fault explains a finding that no injection of its own code does."""
+    if any(explains(injection, finding) for injection in injected.get(finding["code"], [])):
+        return False
+    step = finding.get("step")
+    return any(
+        injection["at"] == finding["at"]
+        and (step is None or injection["step"] <= step <= injection["step"] + _AFTER)
+        for code in _CONSEQUENCES.get(finding["code"], ())
+        for injection in injected.get(code, [])
+    )
 
 
 def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -35,7 +35,7 @@ def malformed(draft: Draft, dice: Dice) -> bool:
     raw = dice.pick(
         [
             last.text.replace(f'"{key}": ', f"{key}: ", 1),
-            last.text.replace('": "', '": ', 1),
+            last.text.replace('": "', '" "', 1),
             f"{last.text[:-1]}, }}}}",
         ]
     )
