@@ -18,6 +18,7 @@ from evalstab.measures.series_view import ScoredTrial, SeriesView
 LAUNCH_FILE = "launch.json"
 WARM_SHARE = 0.5
 COLD_SHARE = 0.1
+REASONS_SHOWN = 3
 
 
 def compute(series: SeriesView) -> Measured:
@@ -120,7 +121,8 @@ def _saturated(series: SeriesView) -> Iterator[Finding]:
     reasons = Counter(reason for trial in series.trials for reason in trial.facts.unreliable)
     if reasons:
         trials = [trial.index for trial in series.trials if trial.facts.unreliable]
-        yield _series_finding("series.saturated", trials=trials, reasons=dict(reasons))
+        most = dict(reasons.most_common(REASONS_SHOWN))
+        yield _series_finding("series.saturated", trials=trials, reasons=most)
 
 
 def _unproven(series: SeriesView) -> Iterator[Finding]:

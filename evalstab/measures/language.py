@@ -3,7 +3,9 @@
 Hard spans (foreign script, mixed-script word, sentence in another language, broken bytes) make the
 headline; full-width forms, foreign punctuation, invisible characters and control tokens are soft.
 Spans that stood in any input are copied; those in code, URLs and paths are zoned; neither counts.
-A text that is mostly foreign is one span, listed under ``switches``.
+A text that is mostly foreign is one span. A channel that is mostly foreign over the whole trial
+(it thinks in English, it answers in German) has switched its language: that is no slip, it is
+listed under ``switched`` and not counted.
 """
 
 from __future__ import annotations
@@ -27,20 +29,22 @@ def compute(trial: TrialView) -> Measured:
     hard = [leak for leak in scan.leaks if leak.hard]
     leaked = sum(leak.span.graphemes for leak in hard)
     values: dict[str, Any] = {"spans": len(hard), "graphemes": leaked}
-    share = 1000 * leaked / scan.graphemes if scan.graphemes else None
+    written = scan.written.total()
+    share = 1000 * leaked / written if written else None
     put(values, "per_thousand", share, "the model wrote nothing")
-    values["scripts"] = dict(Counter(_name(leak) for leak in hard).most_common())
+    values["scripts"] = dict(Counter(leak.name for leak in hard).most_common())
     channels = Counter(leak.piece.channel for leak in hard)
     values["channels"] = {channel: channels[channel] for channel in CHANNELS}
     values["kinds"] = dict(Counter(leak.span.kind for leak in hard).most_common())
     values |= _apart(scan)
-    values["switches"] = [_switch(leak) for leak in hard if leak.switch]
+    values["switched"] = {channel: leak.name for channel, leak in scan.switched.items()}
     first = _first(hard)
     put(values, "first_leak", first, "nothing leaked")
     values["returned"] = _returned(hard)
     values["carried_over"] = _carried_over(hard)
     values["languages_judged"] = trial.detect_languages
-    return Measured({"language": values}, [leak_finding(leak) for leak in scan.leaks])
+    findings = [leak_finding(leak, switched=True) for leak in scan.switched.values()]
+    return Measured({"language": values}, findings + [leak_finding(x) for x in scan.leaks])
 
 
 def _apart(scan: LeakScan) -> dict[str, int]:
@@ -49,24 +53,7 @@ def _apart(scan: LeakScan) -> dict[str, int]:
         "copied": scan.copied,
         "zoned": scan.zoned,
         "probable": scan.probable,
-        "graphemes_written": scan.graphemes,
-    }
-
-
-def _name(leak: Leak) -> str:
-    """The script, or for a sentence in the same script its language."""
-    language = leak.span.detail.get("language")
-    if leak.span.kind == "language" and isinstance(language, str):
-        return f"{leak.span.script}-{language}"
-    return leak.span.script
-
-
-def _switch(leak: Leak) -> dict[str, Any]:
-    return {
-        "step": leak.step.number,
-        "channel": leak.piece.channel,
-        "name": _name(leak),
-        "graphemes": leak.span.graphemes,
+        "graphemes_written": scan.written.total(),
     }
 
 
@@ -85,7 +72,7 @@ def _returned(hard: Sequence[Leak]) -> int:
     first_step: dict[str, int] = {}
     returned = 0
     for leak in hard:
-        if leak.switch or leak.span.graphemes < 2:
+        if leak.whole or leak.span.graphemes < 2:
             continue
         step = first_step.setdefault(leak.text.casefold(), leak.step.number)
         returned += step < leak.step.number
@@ -136,7 +123,12 @@ MEASURE = TrialMeasure(
         Fact("language.zoned", "Foreign spans in code, URLs, paths.", "spans", "0 and more"),
         Fact("language.probable", "Doubtful spans, to be looked at.", "spans", "0 and more"),
         Fact("language.graphemes_written", "All the model wrote.", "graphemes", "0 and more"),
-        Fact("language.switches", "Texts that are mostly foreign.", "list", "step, channel, name"),
+        Fact(
+            "language.switched",
+            "Channels that are mostly foreign over the whole trial, and in what.",
+            "names",
+            "channel: script or language",
+        ),
         Fact(
             "language.first_leak",
             "Step, channel and active context of the first hard span.",

@@ -46,6 +46,9 @@ def compute(series: SeriesView) -> Measured:
     carried = sum(block["carried_over"] for block in thought)
     share = carried / len(thought) if thought else None
     put(values, "carry_over", share, "no reasoning leaked")
+    values["trials_switched"] = {
+        channel: sum(channel in block["switched"] for block in blocks) for channel in CHANNELS
+    }
     values["returned"] = sum(block["returned"] for block in blocks)
     return Measured({"language": values})
 
@@ -108,6 +111,12 @@ MEASURE = SeriesMeasure(
             "share",
             "0 to 1",
             "lower is better",
+        ),
+        Fact(
+            "language.trials_switched",
+            "Trials in which a whole channel is in another language; no leak.",
+            "trials",
+            "0 to N",
         ),
         Fact(
             "language.returned",

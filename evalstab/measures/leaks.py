@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from evalstab.findings import Finding, finding
+from evalstab.findings import Channel, Finding, finding
 from evalstab.measures.texts import Piece
 from evalstab.measures.view import StepView, TrialView
 from evalstab.text.excerpt import excerpt
@@ -23,6 +24,9 @@ HARD: frozenset[Kind] = frozenset({"script", "homoglyph", "language", "garbage"}
 SOFT: frozenset[Kind] = frozenset({"width", "punct", "invisible"})
 """Kinds that are only ever probable: reported as findings, never in the headline."""
 
+FOREIGN: frozenset[Kind] = frozenset({"script", "language"})
+"""Kinds that can fill a whole text."""
+
 CODES: dict[Kind, str] = {
     "script": "text.foreign_script",
     "homoglyph": "text.mixed_script_word",
@@ -34,9 +38,12 @@ CODES: dict[Kind, str] = {
     "special_token": "text.special_token",
 }
 
-SWITCH_SHARE = 0.5
-SWITCH_LEAST = 40
-"""A text of at least this many graphemes, half of them foreign, has switched its language."""
+MOSTLY = 0.5
+LEAST_TEXT = 40
+"""A text of at least this many graphemes, half of them foreign, is one span."""
+
+LEAST_CHANNEL = 200
+"""A channel of at least this many graphemes, half of them foreign, has switched its language."""
 
 _COMPLEX = (
     "[^\u0000-\u02ff\u1e00-\u1eff\u2010-\u2027\u2030-\u205e\u2070-\u20cf\u2100-\u2bff"
@@ -47,17 +54,25 @@ _CLUSTERS = re.compile(f"{_COMPLEX}+")
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """One span that is a fault, in its step and text. ``switch``: a whole text changed over."""
+    """One span that is a fault, in its step and text. ``whole``: the text is mostly foreign."""
 
     span: Span
     piece: Piece
     step: StepView
-    switch: bool = False
+    whole: bool = False
 
     @property
     def hard(self) -> bool:
         """Whether headline numbers count it."""
         return self.span.kind in HARD
+
+    @property
+    def name(self) -> str:
+        """The script, or for a sentence in an allowed script its language, as in Latin-en."""
+        language = self.span.detail.get("language")
+        if self.span.kind == "language" and isinstance(language, str):
+            return f"{self.span.script}-{language}"
+        return self.span.script
 
     @property
     def text(self) -> str:
@@ -67,10 +82,15 @@ class Leak:
 
 @dataclass(slots=True)
 class LeakScan:
-    """All leaks of a trial in order, and what was seen and not counted."""
+    """All leaks of a trial in order, and what was seen and not counted.
+
+    ``written`` are graphemes by channel. ``switched`` maps a channel that is mostly foreign to its
+    first leak; the foreign text of such a channel is no slip and stands in ``leaks`` no more.
+    """
 
     leaks: list[Leak] = field(default_factory=list)
-    graphemes: int = 0
+    switched: dict[Channel, Leak] = field(default_factory=dict)
+    written: Counter[Channel] = field(default_factory=Counter)
     copied: int = 0
     zoned: int = 0
     probable: int = 0
@@ -90,7 +110,23 @@ def scan_trial(trial: TrialView, *, languages: bool) -> LeakScan:
             _take(scan, step, piece, _spans(piece, expectation, inputs, languages))
         for text in step.given:
             inputs.add(text)
+    _set_switched_apart(scan)
     return scan
+
+
+def _set_switched_apart(scan: LeakScan) -> None:
+    foreign: Counter[Channel] = Counter()
+    for leak in scan.leaks:
+        if leak.span.kind in FOREIGN:
+            foreign[leak.piece.channel] += leak.span.graphemes
+    for channel, covered in foreign.items():
+        if scan.written[channel] < LEAST_CHANNEL or covered < MOSTLY * scan.written[channel]:
+            continue
+        of_channel = [x for x in scan.leaks if x.piece.channel == channel]
+        switched = [leak for leak in of_channel if leak.span.kind in FOREIGN]
+        scan.switched[channel] = switched[0]
+        apart = set(map(id, switched))
+        scan.leaks = [leak for leak in scan.leaks if id(leak) not in apart]
 
 
 def _spans(
@@ -107,7 +143,7 @@ def _spans(
 
 def _take(scan: LeakScan, step: StepView, piece: Piece, spans: Sequence[Span]) -> None:
     total = graphemes(piece.text)
-    scan.graphemes += total
+    scan.written[piece.channel] += total
     faults: list[Span] = []
     for span in spans:
         if span.copied:
@@ -118,17 +154,17 @@ def _take(scan: LeakScan, step: StepView, piece: Piece, spans: Sequence[Span]) -
             scan.probable += 1
         else:
             faults.append(span)
-    switched = _switch(faults, total)
-    if switched is not None:
-        faults = [switched, *(s for s in faults if s.kind not in ("script", "language"))]
-    scan.leaks += [Leak(span, piece, step, switch=span is switched) for span in faults]
+    whole = _whole(faults, total)
+    if whole is not None:
+        faults = [whole, *(span for span in faults if span.kind not in FOREIGN)]
+    scan.leaks += [Leak(span, piece, step, whole=span is whole) for span in faults]
 
 
-def _switch(faults: Sequence[Span], total: int) -> Span | None:
+def _whole(faults: Sequence[Span], total: int) -> Span | None:
     """One span for a text that is mostly in another language, else None."""
-    foreign = [span for span in faults if span.kind in ("script", "language")]
+    foreign = [span for span in faults if span.kind in FOREIGN]
     covered = sum(span.graphemes for span in _apart(foreign))
-    if total < SWITCH_LEAST or covered < SWITCH_SHARE * total:
+    if total < LEAST_TEXT or covered < MOSTLY * total:
         return None
     main = max(foreign, key=lambda span: span.graphemes)
     return Span(
@@ -150,12 +186,12 @@ def _apart(spans: Sequence[Span]) -> Iterator[Span]:
             end = span.end
 
 
-def leak_finding(leak: Leak) -> Finding:
-    """The finding of one leak."""
+def leak_finding(leak: Leak, *, switched: bool = False) -> Finding:
+    """The finding of one leak, or of a channel that switched its language with it."""
     span, piece = leak.span, leak.piece
     detail: dict[str, object] = {"script": span.script, "graphemes": span.graphemes}
     detail |= {"tier": span.tier} if span.tier != "sure" else {}
-    detail |= {"switch": True} if leak.switch else {}
+    detail |= {"channel_switched": True} if switched else {}
     detail |= {"path": piece.path} if piece.path else {}
     detail |= dict(span.detail)
     return finding(

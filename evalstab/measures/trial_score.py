@@ -98,16 +98,26 @@ def _last_findings(trial: TrialView) -> Iterable[Finding]:
 
 
 def _head(trial: TrialView) -> Json:
-    ended, last = trial.ended, trial.steps[-1].event if trial.steps else None
+    ended = trial.ended
     values: Json = {"index": trial.index, "attempt": trial.attempt}
     if ended is not None and trial.damage is None:
         values |= {"outcome": ended.outcome, "reason": ended.reason}
     else:
         values |= {"outcome": "aborted", "reason": trial.damage or UNFINISHED_REASON}
-    seconds = ended.seconds if ended else last.started + last.seconds if last else None
-    put(values, "seconds", seconds, "no step was finished")
+    put(values, "seconds", *_seconds(trial))
     values["steps"] = len(trial.steps)
     values["resumed"] = trial.resumed
     if values["outcome"] != "completed":
         values["cause"] = cause_of_loss(trial)
     return values
+
+
+def _seconds(trial: TrialView) -> tuple[float | None, str]:
+    """Time spent in the trial: as it ended, else up to the end of its last step."""
+    if trial.ended is not None:
+        spent = trial.ended.seconds
+    elif trial.steps:
+        spent = trial.steps[-1].event.started + trial.steps[-1].event.seconds
+    else:
+        return None, "no step was finished"
+    return (spent, "") if spent > 0 else (None, "the record holds no times")

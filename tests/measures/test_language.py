@@ -137,19 +137,31 @@ def test_an_english_sentence_in_a_german_text(tmp_path: Path) -> None:
     measured = measure(tmp_path, [make_step(1, reasoning=text)])
     assert [f.code for f in measured.findings] == ["text.foreign_language"]
     assert values_of(measured)["scripts"] == {"Latin-en": 1}
-    assert values_of(measured)["switches"] == []
+    assert values_of(measured)["switched"] == {}
 
 
-def test_a_whole_text_in_another_script_is_a_switch(tmp_path: Path) -> None:
-    steps = [make_step(1, reasoning=CHINESE * 3, content=GERMAN)]
+def test_a_text_in_another_script_is_one_span(tmp_path: Path) -> None:
+    steps = [make_step(1, reasoning=GERMAN * 5), make_step(2, reasoning=CHINESE * 2)]
     measured = measure(tmp_path, steps)
     values = values_of(measured)
-    assert [f.code for f in measured.findings if f.code.startswith("text.foreign_s")] == [
-        "text.foreign_script"
+    scripts = [f for f in measured.findings if f.code == "text.foreign_script"]
+    assert [f.step for f in scripts] == [2]
+    assert (values["spans"], values["switched"]) == (1, {})
+    assert values["graphemes"] > 60
+
+
+@pytest.mark.parametrize(("foreign", "name"), [(CHINESE, "Han"), (f"{ENGLISH}\n", "Latin-en")])
+def test_a_channel_in_another_language_is_no_slip(tmp_path: Path, foreign: str, name: str) -> None:
+    steps = [
+        make_step(1, reasoning=foreign * 6, content=GERMAN + "Ist 符合 gut?"),
+        make_step(2, reasoning=foreign * 3),
     ]
-    assert values["spans"] == 1
-    (switch,) = values["switches"]
-    assert (switch["step"], switch["channel"], switch["name"]) == (1, "reasoning", "Han")
+    measured = measure(tmp_path, steps)
+    values = values_of(measured)
+    assert values["switched"] == {"reasoning": name}
+    assert (values["spans"], values["channels"]["reasoning"]) == (1, 0)
+    told = [f for f in measured.findings if f.detail.get("channel_switched")]
+    assert [(f.step, f.channel) for f in told] == [(1, "reasoning")]
 
 
 def test_full_width_forms_are_soft(tmp_path: Path) -> None:

@@ -68,9 +68,9 @@ def measure(root: Path, steps: Sequence[Step]) -> Measured:
 
 def slow(text: str) -> bool:
     """Whether the slow look finds anything sure."""
-    loop, entropy = verbatim_loop(text), low_entropy(text)
-    found = [*degenerate(text), *(one for one in (loop, entropy) if one is not None)]
-    return any(one.tier == "sure" for one in found)
+    tiers = [span.tier for span in degenerate(text)]
+    tiers += [loop.tier for loop in (verbatim_loop(text), low_entropy(text)) if loop is not None]
+    return "sure" in tiers
 
 
 @pytest.mark.parametrize("kind", LOOPING)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,13 @@ from tests.measures.series_making import (
     ranking_json,
     write_trial,
     writes,
+)
+from tests.measures.stable_keys import (
+    CONTRACT_SERIES,
+    CONTRACT_TRIAL,
+    FINDING_KEYS,
+    missing_keys,
+    unexplained,
 )
 
 TOPS = (158, 79, 75, 105, 80)
@@ -70,21 +76,6 @@ def five_trials(root: Path) -> SeriesFolder:
             series, trial + 1, Written(steps, {"ranking.json": text}, seconds=1080.0 + 300 * trial)
         )
     return series
-
-
-def unexplained(value: Any, path: str = "") -> Iterator[str]:
-    """Nulls of a document without a reason beside them; places inside findings do not count."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if key == "findings":
-                continue
-            if inner is None and not value.get(f"{key}_reason"):
-                yield f"{path}.{key}"
-            yield from unexplained(inner, f"{path}.{key}")
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            if isinstance(inner, (dict, list)):
-                yield from unexplained(inner, f"{path}[{number}]")
 
 
 @pytest.fixture(scope="module")
@@ -149,134 +140,6 @@ def test_the_series_block(five: dict[str, Any]) -> None:
 
 def test_every_null_has_a_reason(five: dict[str, Any]) -> None:
     assert list(unexplained(five)) == []
-
-
-CONTRACT_TRIAL = {
-    "index",
-    "attempt",
-    "outcome",
-    "reason",
-    "seconds",
-    "steps",
-    "resumed",
-    "active_context_tokens",
-    "tokens_source",
-    "deliverables.expected",
-    "deliverables.complete",
-    "deliverables.missing",
-    "deliverables.invalid",
-    "ranking",
-    "totals",
-    "criteria",
-    "winner",
-    "winners",
-    "top_score",
-    "reasoning.tokens",
-    "reasoning.tokens_source",
-    "reasoning.blocks",
-    "reasoning.largest_block_tokens",
-    "reasoning.repeated_share",
-    "language.spans",
-    "language.graphemes",
-    "language.per_thousand",
-    "language.scripts",
-    "language.channels.reasoning",
-    "language.channels.content",
-    "language.channels.arguments",
-    "language.channels.file",
-    "tool_calls.total",
-    "tool_calls.completed",
-    "tool_calls.unfinished",
-    "tool_calls.repeated",
-    "speed.ttft_s.p50",
-    "speed.ttft_s.p99",
-    "speed.decode_tok_s.p50",
-    "speed.prefill_tok_s.p50",
-    "speed.by_context",
-    "accuracy",
-    "findings",
-    "finding_counts",
-}
-CONTRACT_SERIES = {
-    "schema_version",
-    "series.id",
-    "series.task",
-    "series.endpoint",
-    "series.model",
-    "series.context_target",
-    "series.repeats_planned",
-    "series.repeats_done",
-    "series.simulated",
-    "series.attempts",
-    "series.invalid",
-    "series.attrition",
-    "trials",
-    "findings",
-    "stability.trials_ranked",
-    "stability.trials_unranked",
-    "stability.success_rate",
-    "stability.coverage",
-    "stability.distinct_outputs",
-    "stability.unseen_share",
-    "stability.kendall_tau.mean",
-    "stability.kendall_tau.ci_low",
-    "stability.kendall_tau.ci_high",
-    "stability.kendall_tau.min",
-    "stability.kendall_tau.pairs",
-    "stability.kendall_tau.with_failures",
-    "stability.kendall_tau.noise_ceiling",
-    "stability.weighted_tau",
-    "stability.kendall_w",
-    "stability.spearman",
-    "stability.rbo",
-    "stability.winner.sequence",
-    "stability.winner.counts",
-    "stability.winner.distinct",
-    "stability.winner.changes",
-    "stability.winner.pair_agreement",
-    "stability.winner.modal_share",
-    "stability.winner.entropy_bits",
-    "stability.scale.top_scores",
-    "stability.scale.ratio",
-    "stability.scale.cv",
-    "stability.scale.log_sd",
-    "stability.icc.absolute",
-    "stability.icc.consistency",
-    "stability.icc.standardised",
-    "stability.candidates",
-    "stability.consensus.orders",
-    "stability.consensus.optima",
-    "verdict.status",
-    "verdict.provisional",
-    "verdict.gate",
-    "verdict.rules",
-    "verdict.more_repeats_needed",
-    "verdict.next",
-}
-FINDING_KEYS = {
-    "trial",
-    "code",
-    "side",
-    "step",
-    "channel",
-    "context_tokens",
-    "start",
-    "end",
-    "excerpt",
-    "detail",
-}
-
-
-def missing_keys(document: dict[str, Any], keys: set[str]) -> list[str]:
-    missing = []
-    for key in sorted(keys):
-        inner: Any = document
-        for part in key.split("."):
-            if not isinstance(inner, dict) or part not in inner:
-                missing.append(key)
-                break
-            inner = inner[part]
-    return missing
 
 
 def test_every_key_of_the_contract_is_there(five: dict[str, Any]) -> None:
@@ -376,3 +239,24 @@ def test_the_judge_is_asked_last(tmp_path: Path) -> None:
     scores = score_series(series, judge=lambda known: {"status": "fail", "seen": sorted(known)})
     assert scores["verdict"]["status"] == "fail"
     assert "stability" in scores["verdict"]["seen"]
+
+
+def test_an_imported_record_without_times_and_counts(tmp_path: Path) -> None:
+    series = make_series(tmp_path / "series", make_task(tmp_path / "task"), repeats=1)
+    text = ranking_json(five_totals(0))
+    write_call, result = writes("ranking.json", text)
+    steps = [
+        msgspec.structs.replace(step, started=0.0, seconds=0.0)
+        for step in (
+            make_step(1, reasoning="Ich lese.", calls=[write_call], results=[result]),
+            make_step(2, content="Fertig."),
+        )
+    ]
+    write_trial(series, 1, Written(steps, {"ranking.json": text}, seconds=0.0))
+    (trial,) = score_series(series)["trials"]
+    assert (trial["seconds"], trial["seconds_reason"]) == (None, "the record holds no times")
+    assert trial["tokens_source"] == "estimate"
+    assert trial["reasoning"]["tokens_source"] == "estimate"
+    assert trial["speed"]["ttft_s"]["p50_reason"] == "the record holds no times"
+    assert trial["winner"] == WINNERS[0]
+    assert list(unexplained(trial)) == []
