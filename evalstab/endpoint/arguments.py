@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
+from evalstab.endpoint.halves import whole_json
+
 MAX_GLUED = 256
 
 State = Literal["object", "glued", "open", "brace_lost", "broken"]
@@ -96,10 +98,9 @@ def is_object(text: str) -> bool:
 def _object(text: str, value: dict[str, Any]) -> Read:
     """One whole object; halves of characters in it become U+FFFD, so that it can be stored."""
     if _SURROGATE_ESCAPE.search(text):
-        plain = json.dumps(value, ensure_ascii=False)
-        mended = plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        if mended != plain:
-            return Read("object", mended, json.loads(mended))
+        mended = whole_json(value)
+        if mended is not value and mended is not None:
+            return Read("object", json.dumps(mended, ensure_ascii=False), mended)
     return Read("object", text, value)
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from evalstab.endpoint.arguments import Scanner
 from evalstab.endpoint.frames import CallPart
+from evalstab.endpoint.halves import whole_json
 from evalstab.endpoint.names import merge_name
 
 MAX_CALLS = 256
@@ -152,6 +153,6 @@ class Assembler:
 def _encode(value: Any) -> str:
     """Arguments that came as an object, as text; empty where they cannot be written."""
     try:
-        return msgspec.json.encode(value).decode()
+        return msgspec.json.encode(whole_json(value)).decode()
     except (ValueError, TypeError, RecursionError, msgspec.MsgspecError):
         return ""

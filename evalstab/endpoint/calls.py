@@ -14,9 +14,9 @@ from evalstab.chat import ToolCall, ToolSpec
 from evalstab.endpoint.arguments import Read, read_arguments
 from evalstab.endpoint.assemble import Slot
 from evalstab.endpoint.doubling import join
+from evalstab.endpoint.halves import whole_characters
 from evalstab.endpoint.names import offered_name
 from evalstab.endpoint.schema import violation
-from evalstab.endpoint.texts import whole_characters
 from evalstab.endpoint.usage import CutBy
 from evalstab.findings import Finding, Side, finding
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from evalstab.chat import Json
 from evalstab.endpoint.doubling import join
+from evalstab.endpoint.halves import whole_json
 
 MAX_DETAILS = 1000
 TEXT_KEYS = ("text", "summary")
@@ -53,6 +54,6 @@ class Details:
     def verbatim(self) -> tuple[Json, ...]:
         """The entries as whole objects, each text once."""
         return tuple(
-            entry.rest | {key: join(parts).text for key, parts in entry.texts.items()}
+            whole_json(entry.rest | {k: join(parts).text for k, parts in entry.texts.items()}) or {}
             for entry in self._entries
         )

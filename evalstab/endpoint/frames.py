@@ -14,6 +14,10 @@ from typing import Any
 
 import msgspec
 
+from evalstab.endpoint.halves import whole_characters, whole_json
+
+MAX_ID = 200
+
 
 class FunctionPart(msgspec.Struct):
     """Name and arguments of a call, or a piece of them; arguments may be text or an object."""
@@ -129,7 +133,7 @@ def _decode_leniently(data: bytes) -> Frame | None:
 def decode_json(data: bytes) -> Any:
     """Any JSON value in these bytes, read leniently; ``None`` where there is none."""
     try:
-        return json.loads(data.decode("utf-8", "replace"))
+        return whole_json(json.loads(data.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         return None
 
@@ -147,11 +151,11 @@ def coerce(value: dict[str, Any]) -> Frame:
         made = [_choice(item) for item in choices if isinstance(item, dict)]
     frame = Frame(choices=made)
     for name in ("usage", "timings", "error", "base_resp", "data", "object", "message", "detail"):
-        setattr(frame, name, value.get(name))
+        setattr(frame, name, whole_json(value.get(name)))
     for name in ("code", "type", "success"):
-        setattr(frame, name, value.get(name))
+        setattr(frame, name, whole_json(value.get(name)))
     for name in ("model", "provider", "id"):
-        setattr(frame, name, _text(value.get(name)))
+        setattr(frame, name, _name(value.get(name)))
     return frame
 
 
@@ -182,9 +186,9 @@ def _choice(value: dict[str, Any]) -> Choice:
     return Choice(
         delta=_delta(body) if isinstance(body, dict) else None,
         message=_delta(message) if isinstance(message, dict) else None,
-        finish_reason=_text(value.get("finish_reason")),
+        finish_reason=_name(value.get("finish_reason")),
         usage=value.get("usage"),
-        error=value.get("error"),
+        error=whole_json(value.get("error")),
     )
 
 
@@ -230,7 +234,7 @@ def _call(value: dict[str, Any]) -> CallPart:
 
 def _function(value: dict[str, Any]) -> FunctionPart:
     arguments = value.get("arguments", value.get("parameters"))
-    return FunctionPart(name=_text(value.get("name")), arguments=arguments)
+    return FunctionPart(name=_name(value.get("name")), arguments=arguments)
 
 
 def _index(value: Any) -> int | None:
@@ -240,7 +244,12 @@ def _index(value: Any) -> int | None:
 
 
 def _identity(value: Any) -> str | None:
-    return str(value) if isinstance(value, int) else _text(value)
+    return str(value)[:MAX_ID] if isinstance(value, int) else _name(value)
+
+
+def _name(value: Any) -> str | None:
+    """A text that is no piece of another: halves of characters in it are broken."""
+    return whole_characters(value) if isinstance(value, str) else None
 
 
 def _text(value: Any) -> str | None:

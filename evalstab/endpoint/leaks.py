@@ -13,10 +13,11 @@ from typing import Any
 from evalstab.chat import IntendedCall, ToolSpec
 from evalstab.endpoint.base import Asked
 from evalstab.endpoint.calls import Calls
+from evalstab.endpoint.halves import whole_characters
 from evalstab.endpoint.markup import Region, find_leaks
 from evalstab.endpoint.markup_grammar import Found
 from evalstab.endpoint.names import offered_name
-from evalstab.endpoint.texts import Texts, whole_characters
+from evalstab.endpoint.texts import Texts
 from evalstab.endpoint.usage import CutBy
 from evalstab.findings import Channel, Finding, Side, finding
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from evalstab.endpoint.halves import whole_characters
+
 MAX_BODY_CHARS = 200_000
 MAX_CALLS = 32
 MAX_PYTHON_CHARS = 20_000
@@ -238,6 +240,7 @@ def json_call(value: Any) -> Found | None:
         if key in inner and isinstance(name, str):
             values = inner[key]
             values = _json_object(values) if isinstance(values, str) else values
+            name = whole_characters(name)
             return Found(name, values if isinstance(values, dict) else {}, isinstance(values, dict))
     return None
 

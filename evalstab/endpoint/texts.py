@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from evalstab.endpoint.base import Asked, ReasoningField
 from evalstab.endpoint.doubling import Joined, join
+from evalstab.endpoint.halves import whole_characters
 from evalstab.endpoint.harmony import split_channels
 from evalstab.endpoint.thinking import TagPair, split_content, split_reasoning
 from evalstab.findings import Channel, Finding, finding
@@ -104,15 +105,6 @@ def _join(parts: Sequence[str], channel: Channel, texts: Texts) -> str | None:
         text = joined.text
         texts.add("reasoning.duplicated_by_transport", channel, text, form=joined.doubled)
     return whole_characters(joined.text) if joined.text else None
-
-
-def whole_characters(text: str) -> str:
-    """The text with halves of characters joined; a half without its other becomes U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def _same_twice(visible: str, texts: Texts, asked: Asked, truncated: bool) -> bool:
