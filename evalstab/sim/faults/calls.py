@@ -13,6 +13,7 @@ from evalstab.sim.turn import Call
 
 _TIMES = 4
 _FAULTY_TIMES = 3
+_CALL = frozenset({"call", "file"})
 
 
 def cut(draft: Draft, dice: Dice) -> bool:
@@ -81,7 +82,7 @@ def _leak(draft: Draft, dice: Dice, channel: str, code: str) -> None:
     draft.set_text(channel, before + markup)
     draft.set_calls(())
     draft.finish = "stop"
-    draft.taken |= {channel, "call"}
+    draft.taken.add(channel)
     place = (len(before), len(before) + len(markup))
     draft.enter(code, family, channel, place, {"tool": call.name, "family": family})
 
@@ -120,11 +121,12 @@ def polluted_name(draft: Draft, _: Dice) -> bool:
 
 def _free(draft: Draft, *, with_arguments: bool) -> bool:
     calls = draft.turn.calls
-    if "call" in draft.taken or not calls or (with_arguments and not calls[0].arguments):
+    if draft.taken & _CALL or not calls:
         return False
-    if with_arguments and not calls[-1].arguments:
+    if with_arguments and not (calls[0].arguments and calls[-1].arguments):
         return False
-    draft.taken.add("call")
+    # A fault in the text of a written file would be lost with the call that writes it.
+    draft.taken |= _CALL
     return True
 
 
@@ -154,10 +156,10 @@ def single(draft: Draft) -> bool:
 
 def again(draft: Draft, call: Call, times: int) -> bool:
     """Make a call once more that was made ``times`` times in a row; the third is a fault."""
-    if times >= _TIMES or "call" in draft.taken:
+    if times >= _TIMES or draft.taken & _CALL:
         return False
     draft.set_calls((call,))
-    draft.taken.add("call")
+    draft.taken |= _CALL
     if times + 1 == _FAULTY_TIMES:
         draft.enter("tool.repeated", "repeated", "arguments", detail={"tool": call.name})
         first = draft.step - times

@@ -64,7 +64,9 @@ def strike(
     Faults of the transport strike a repeated request only where the persona says so.
     """
     draft = Draft(mind, conversation, turn, context)
-    for fault in mind.persona.faults if conversation.brief else ():
+    # A repetition that has begun goes on before anything else is done to the call.
+    faults = sorted(mind.persona.faults, key=lambda fault: fault.kind != REPEATED)
+    for fault in faults if conversation.brief else ():
         if moment.in_flight < fault.min_in_flight or not _possible(fault, moment):
             continue
         if fault.kind == REPEATED:
