@@ -153,7 +153,7 @@ class _Writing:
         while waiting or (left := room - len(text)) > max(SMALLEST_ROOM, genre.size // 3):
             left = max(room - len(text), 0)
             if units == max(genre.most, len(section.statements)):
-                genre, text, desk.sheet = REPORT, f"{text}\n", False
+                genre, desk.sheet = REPORT, False
             due = waiting and self._due(len(waiting), left // genre.size)
             now = [waiting.pop()] if due else []
             unit = self._fresh_text(partial(genre.unit, desk, now, left))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 from evalstab.task.generate.lexicon import Noun, Person
 
+_VOWEL = re.compile(r"[aeio]|u[mnp](?!i)", re.IGNORECASE)
 PREPOSITIONS: tuple[str, ...] = ()
 
 
@@ -16,7 +18,7 @@ def phrase(noun: Noun, adjective: str | None, options: tuple[str, ...]) -> str:
     words = f"{adjective} {noun.word}" if adjective else noun.word
     if "a" not in options:
         return f"the {words}"
-    return f"an {words}" if words[0] in "aeiouAEIO" else f"a {words}"
+    return f"{'an' if _VOWEL.match(words) else 'a'} {words}"
 
 
 def after(preposition: str, text: str) -> str:

@@ -48,6 +48,8 @@ class Narrator:
         grammar = self.grammar
         form = grammar.decks.deal(f"form {kind}", grammar.lexicon.forms[kind])
         scene.begin_sentence(*([self._before.person] if self._before.person else []))
+        if "{S}" not in form:
+            self._before = _Said()
         text = self._components(form, topic, scene)
         return tidy(grammar.fill(text, scene))
 
@@ -61,6 +63,7 @@ class Narrator:
         for index in range(sentences):
             if waiting and index in places:
                 parts.append(waiting.pop(0)())
+                self._before = _Said()
             if sum(map(len, parts)) > room - 60:
                 break
             parts.append(self.sentence("next" if index else "first", topic, scene))

@@ -164,7 +164,7 @@ def _mails(desk: Desk, facts: Sequence[Fact], room: int) -> str:
         if lines and sum(map(len, lines)) > room - len(head) - 140:
             break
         lines.append(desk.narrator.sentence("mail", topic, scene))
-    return f"{head}\n{start} {' '.join(lines)} – {sender.first} {sender.surname}"
+    return f"{head}\n{start}\n{' '.join(lines)}\n{sender.first} {sender.surname}"
 
 
 def _short(desk: Desk, kind: str) -> str:
