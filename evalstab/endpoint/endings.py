@@ -1,6 +1,6 @@
 """How an answer ended, and what its silence means.
 
-Serves B3, B24 and A15 (nothing arrived although tokens were generated), B34, C1 to C7 (stalled,
+Serves B1, B3, B24 and A15 (nothing arrived although tokens were generated), B34, C1 to C7 (stalled,
 dropped, no end mark, errors in a 200 stream), C8, A9, A13, A14, A16 (thinking and no answer), A25
 (the server's own loop breaker), B2 and C17 to C20 (limits).
 """
@@ -16,7 +16,7 @@ from evalstab.endpoint.collect import Collected
 from evalstab.endpoint.fault_table import Fault, classify
 from evalstab.endpoint.texts import Texts, is_json
 from evalstab.endpoint.usage import Ledger
-from evalstab.findings import Finding, finding
+from evalstab.findings import Finding, Side, finding
 
 EndKind = Literal[
     "closed", "reset", "stalled", "grace", "bound", "redirect", "connect", "stale", "time_limit"
@@ -156,7 +156,7 @@ def judge_silence(
     elif not acted and texts.content is None and texts.reasoning is not None:
         found += _only_thinking(texts, ledger, limited, got.finish)
     elif not acted and texts.content is None:
-        found += _nothing(got, ledger)
+        found += _nothing(got, ledger, limited)
     elif not acted and limited:
         detail = {"cut_by": ledger.cut_by(got.finish)}
         found.append(finding("text.truncated", channel="content", detail=detail))
@@ -183,10 +183,19 @@ def _only_thinking(
     yield finding("reasoning.unclosed", **place)
 
 
-def _nothing(got: Collected, ledger: Ledger) -> Iterator[Finding]:
-    """Neither text nor thinking nor a call (A15, B24, C17)."""
+def _nothing(got: Collected, ledger: Ledger, limited: bool) -> Iterator[Finding]:
+    """Neither text nor thinking nor a call (A15, B24, C17).
+
+    At the limit, with tools on offer, it is a call that was cut before its name was sent: servers
+    hold a call back until its arguments begin.
+    """
     tokens, prompt, size = ledger.completion, ledger.prompt, ledger.context_size
-    if tokens is not None and tokens >= MIN_SWALLOWED_TOKENS:
+    if limited and tokens is not None and ledger.asked.tools:
+        cut_by = ledger.cut_by(got.finish)
+        side: dict[str, Side] = {"side": "harness"} if cut_by == "max_tokens_sent" else {}
+        detail = {"cut_by": cut_by, "completion_tokens": tokens, "cause": "cut before its name"}
+        yield finding("tool.truncated", channel="arguments", detail=detail, **side)
+    elif tokens is not None and tokens >= MIN_SWALLOWED_TOKENS:
         detail = {"completion_tokens": tokens, "cause": "tokens were generated, nothing arrived"}
         yield finding("server.parse_error", detail=detail)
     elif tokens is None and size is not None and got.finish is not None:

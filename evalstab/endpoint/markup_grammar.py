@@ -230,11 +230,14 @@ def _json_calls(body: str) -> Iterator[Found]:
 
 
 def json_call(value: Any) -> Found | None:
-    """The call that a JSON object describes, ``None`` where it describes none."""
-    if not isinstance(value, dict):
-        return None
-    function = value.get("function")
+    """The call that a JSON object describes, ``None`` where it describes none.
+
+    A tool's definition, recited by the model, has a description and is no call.
+    """
+    function = value.get("function") if isinstance(value, dict) else None
     inner = function if isinstance(function, dict) else value
+    if not isinstance(inner, dict) or "description" in inner:
+        return None
     name = inner.get("name") or inner.get("tool_name") or (function if inner is value else None)
     for key in ("arguments", "parameters", "args", "input"):
         if key in inner and isinstance(name, str):

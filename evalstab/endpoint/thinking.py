@@ -19,11 +19,15 @@ MAX_INDENT = 200
 
 @dataclass(frozen=True, slots=True)
 class TagPair:
-    """Tags around thinking; ``native`` where a server documents them as its form of delivery."""
+    """Tags around thinking; ``native`` where a server documents them as its form of delivery.
+
+    ``left_by`` are openings of other channels by which a model may leave without closing.
+    """
 
     opening: str
     closing: str
     native: bool = True
+    left_by: tuple[str, ...] = ()
 
 
 PAIRS = (
@@ -39,7 +43,12 @@ PAIRS = (
     TagPair("<|begin_of_thought|>", "<|end_of_thought|>"),
     TagPair("<|START_THINKING|>", "<|END_THINKING|>", native=False),
     TagPair("<|channel>thought", "<channel|>", native=False),
-    TagPair("<|open|>think<|sep|>", "<|close|>think<|sep|>", native=False),
+    TagPair(
+        "<|open|>think<|sep|>",
+        "<|close|>think<|sep|>",
+        native=False,
+        left_by=("<|open|>response<|sep|>", "<|open|>tools<|sep|>"),
+    ),
 )
 WRAPPERS = (
     ("<answer>", "</answer>"),
@@ -115,17 +124,27 @@ def _blocks(
         while closings and (closings[0].start() < tag.end() or closings[0].group() != pair.closing):
             closings.pop(0)
         end = closings[0] if closings else None
-        inner = text[tag.end() : end.start()] if end else text[tag.end() :]
+        stop, position = _stop(text, tag.end(), end, pair)
+        inner = text[tag.end() : stop]
         if leading and pair.native and not split.thought and not beside_field:
             split.pair = pair
             split.thought.append(inner)
         else:
             _leak(split, inner, empty_too=not pair.native)
-        if end is None:
+        if end is None and stop == len(text):
             split.unclosed = True
             return
-        position = end.end()
     split.visible.append(text[position:])
+
+
+def _stop(text: str, start: int, closing: re.Match[str] | None, pair: TagPair) -> tuple[int, int]:
+    """Where a block ends and where the text goes on: its closing tag, or another channel."""
+    stop, goes_on = (closing.start(), closing.end()) if closing else (len(text), len(text))
+    for opening in pair.left_by:
+        place = text.find(opening, start, stop)
+        if place >= 0:
+            stop = goes_on = place
+    return stop, goes_on
 
 
 def _leak(split: Split, thought: str, empty_too: bool = False) -> None:
@@ -188,9 +207,10 @@ def _begins_line(text: str, position: int) -> bool:
 
 
 def _unwrap(text: str) -> str:
-    """The text inside an answer wrapper, where one opens it."""
+    """The text inside an answer wrapper, where one opens it; what follows the wrapper stays."""
     body = text.strip()
     for opening, closing in WRAPPERS:
         if body.startswith(opening):
-            return body[len(opening) :].removesuffix(closing)
+            inside, _, behind = body[len(opening) :].partition(closing)
+            return inside + behind
     return text

@@ -180,7 +180,7 @@ def _stripped(text: str | None) -> str | None:
     return (text.strip() or None) if text else None
 
 
-def _usage(reply: Reply) -> dict[str, int] | None:
+def _usage(reply: Reply) -> dict[str, int | None] | None:
     if reply.usage is None:
         return None
     return {

@@ -45,13 +45,19 @@ def read_bytes(pieces: Iterable[bytes], asked: Asked, end: EndKind = "closed") -
     return reader.finish(StreamEnd(end))
 
 
-def read_response(case: Case, response: Response, pieces: Iterable[bytes] | None = None) -> Reading:
+def read_response(
+    case: Case,
+    response: Response,
+    pieces: Iterable[bytes] | None = None,
+    asked: Asked | None = None,
+) -> Reading:
     """One response of a case, as chunked or in other pieces of the same bytes."""
+    asked = asked or case.asked
     if response.status != 200:
-        judged = read_error_body(response.status, response.headers, response.body, case.asked)
+        judged = read_error_body(response.status, response.headers, response.body, asked)
         return judged[0], judged[2]
     chunks = response.chunks if pieces is None else pieces
-    return read_bytes(chunks, case.asked, ENDS[response.end])
+    return read_bytes(chunks, asked, ENDS[response.end])
 
 
 def read_case(case: Case) -> Reading:

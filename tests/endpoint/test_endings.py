@@ -74,7 +74,7 @@ def test_finish_without_call() -> None:
 
 @pytest.mark.parametrize(("tokens", "codes"), [(2, set()), (212, {"server.parse_error"})])
 def test_nothing_arrived(tokens: int, codes: set[str]) -> None:
-    message = {"role": "assistant", "content": None, "reasoning": None, "tool_calls": []}
+    message: dict[str, object] = {"content": None, "reasoning": None, "tool_calls": []}
     assert read(body(message, "stop", tokens), stream=False)[1] == codes
 
 
@@ -202,3 +202,8 @@ def test_native_lines_of_ollama() -> None:
     reply, codes = read(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     assert (reply.reasoning, reply.content, reply.finish) == ("Plan. ", "note_b", "stop")
     assert codes == {"stream.no_done"}
+
+
+def test_call_cut_before_its_name() -> None:
+    parts = delta(content=None) + finish("length") + usage(187, 10) + DONE
+    assert read(parts, max_tokens=10)[1] == {"tool.truncated"}

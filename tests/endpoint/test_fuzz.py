@@ -32,9 +32,9 @@ WORDS = (
         "\r\n", "\n\n", "data:", "data: ", ": ", "event: error\n", "[DONE]", "null", "{}", "[]",
         '"', "\\", "{", "}", "[", "]", ",", "\\ud83d", "\\u0000", "\ufeff", "<think>", "</think>",
         "`", "<tool_call>", "</tool_call>", "<|channel|>analysis<|message|>", "```", "1e999",
-        "-1", "NaN", "99999999999999999999", "true", '"index":7', '"id":""', '"finish_reason":"length"',
-        '"tool_calls":[{"index":0}]', '"arguments":{"a":1}', '"error":"x"', "<｜DSML｜invoke ",
-        "[TOOL_CALLS]", "functions.read_file:0{", "x" * 300,
+        "-1", "NaN", "99999999999999999999", "true", '"index":7', '"id":""',
+        '"finish_reason":"length"', '"tool_calls":[{"index":0}]', '"arguments":{"a":1}',
+        '"error":"x"', "<｜DSML｜invoke ", "[TOOL_CALLS]", "functions.read_file:0{", "x" * 300,
     )),
     b"\xff", b"\xf0\x9f",
 )  # fmt: skip

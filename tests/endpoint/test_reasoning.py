@@ -251,3 +251,16 @@ def test_halves_of_characters() -> None:
     lone = b'data: {"choices":[{"delta":{"content":"cut \\ud83d off"}}]}\n\n'
     reply, _ = read(stream(halves, lone))
     assert (reply.reasoning, reply.content) == ("\U0001f642 fine", "cut \ufffd off")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<|open|>think<|sep|>{THOUGHT}<|open|>response<|sep|>{ANSWER}<|close|>response<|sep|>",
+        f"{THOUGHT}<|close|>think<|sep|><|open|>response<|sep|>{ANSWER}<|close|>response<|sep|>",
+    ],
+)
+def test_channels_left_without_closing(text: str) -> None:
+    reply, codes = read(stream(pieces("content", text, 5)), thinking=True)
+    assert ((reply.reasoning or "").strip(), (reply.content or "").strip()) == (THOUGHT, ANSWER)
+    assert codes == {"reasoning.leaked_to_content"}
