@@ -1,0 +1,109 @@
+"""What to do about a verdict that is no pass: commands to paste, the cheapest first."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evalstab.chat import Json
+from evalstab.gate.looks import next_look
+from evalstab.gate.policy import Policy
+
+SHORT = 16_000
+FEW_TRIALS = 5
+WORTH_SPLITTING = 6
+"""Candidates from which judging them in groups may help."""
+
+_NEUTRAL = {
+    "repetition_penalty": ("extra_body.repetition_penalty", 1.0),
+    "frequency_penalty": ("sampling.frequency_penalty", 0.0),
+    "presence_penalty": ("sampling.presence_penalty", 0.0),
+}
+LONGER = "acceptance"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a series was asked for, so that it can be asked for again with one thing changed.
+
+    ``target`` are the options that name the endpoint; ``conditions`` those of series.json.
+    """
+
+    folder: str
+    task: str
+    target: tuple[str, ...]
+    endpoint: str
+    conditions: Json
+    candidates: int
+    simulated: bool = False
+
+
+def commands(verdict: Json, policy: Policy, asked: Asked) -> list[str]:
+    """The commands for a verdict; none for a pass that is not provisional."""
+    status = verdict["status"]
+    if status == "invalid":
+        return [*_check(asked), _line("resume", asked.folder)]
+    if status == "undecided":
+        return list(_undecided(verdict, policy, asked))
+    if status == "fail":
+        return list(_failed(verdict, asked))
+    if status == "pass" and verdict["provisional"]:
+        return list(_longer(verdict, policy, asked))
+    return []
+
+
+def _undecided(verdict: Json, policy: Policy, asked: Asked) -> Iterator[str]:
+    done, planned = int(verdict["trials"]), int(verdict["planned"])
+    following = next_look(policy, planned, done)
+    if following is not None:
+        yield _line("resume", asked.folder, "--repeats", str(following))
+        return
+    yield from _longer(verdict, policy, asked)
+    if any("determinism" in rule["reason"] for rule in verdict["rules"]):
+        yield _again(asked, "shuffle", "--shuffle")
+
+
+def _longer(verdict: Json, policy: Policy, asked: Asked) -> Iterator[str]:
+    """More trials under the longer gate, where this one's plan is used up."""
+    if policy.name != LONGER and int(verdict["trials"]) < 20:
+        yield _line("resume", asked.folder, "--gate", LONGER, "--repeats", "20")
+
+
+def _failed(verdict: Json, asked: Asked) -> Iterator[str]:
+    failed = {rule["key"] for rule in verdict["rules"] if rule["status"] == "fail"}
+    if any("tool." in key for key in failed):
+        yield from _check(asked)
+    context = asked.conditions.get("context")
+    size = max(context) if isinstance(context, list) and context else context
+    if isinstance(size, int) and size > SHORT:
+        yield _again(asked, "context", "--context", "16k")
+    penalties = [
+        f"{key}={neutral:g}"
+        for name, (key, neutral) in _NEUTRAL.items()
+        if (asked.conditions.get("sampling") or {}).get(name) not in (None, neutral, int(neutral))
+    ]
+    if penalties:
+        sets = [part for penalty in penalties for part in ("--set", penalty)]
+        yield _again(asked, "sampling", *sets)
+    if asked.candidates >= WORTH_SPLITTING and asked.conditions.get("groups", 1) in (1, None):
+        yield _again(asked, "groups", "--groups", "2")
+    if not asked.simulated:
+        yield _line("launch", "show", asked.folder)
+        yield _again(asked, "launch")
+
+
+def _check(asked: Asked) -> list[str]:
+    return [] if asked.simulated else [_line("check", *asked.target)]
+
+
+def _again(asked: Asked, factor: str, *changes: str) -> str:
+    """A short series with one thing changed, and its comparison with this one."""
+    out = f"{asked.folder}-{factor}"
+    repeats = ("--repeats", str(FEW_TRIALS))
+    run = _line("run", asked.task, *asked.target, *repeats, *changes, "--out", out)
+    return f"{run} && {_line('compare', asked.folder, out, '--vary', factor)}"
+
+
+def _line(*words: str) -> str:
+    return shlex.join(("evalstab", *words))
