@@ -107,8 +107,10 @@ def kv_of(config: Mapping[str, Any], dtype: str = "bf16") -> Kv:
     Understands grouped-query and latent attention (MLA), sliding windows and hybrids (by
     ``layer_types``, an interval, a pattern, or a list). ConfigError names what is missing.
     """
-    inner = next((config[key] for key in _INNER if isinstance(config.get(key), Mapping)), {})
-    merged = {**config, **inner}
+    merged = dict(config)
+    for key in _INNER:
+        inner = config.get(key)
+        merged |= inner if isinstance(inner, Mapping) else {}
     name = kv_dtype(dtype)
     layers = _layers(merged)
     full, windowed = _split(merged, layers)
@@ -158,9 +160,8 @@ def _values(config: Mapping[str, Any]) -> tuple[int, int, int]:
     heads = heads or queries
     if heads is None:
         raise ConfigError("config.json states neither num_key_value_heads nor num_attention_heads")
-    size = _whole(config, "head_dim", "kv_channels")
-    if size is None:
-        size = _needed(config, "hidden_size", "n_embd") // (queries or heads)
+    stated = _whole(config, "head_dim", "kv_channels")
+    size = stated or _needed(config, "hidden_size", "n_embd") // (queries or heads)
     return heads, size, 2 * heads * size
 
 
