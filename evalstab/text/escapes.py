@@ -51,7 +51,7 @@ def _resolve(escape: str) -> str:
         body = escape[2:-1]
         point = int(body[1:], 16) if body[0] in "xX" else int(body)
         return chr(point) if 0 < point < 0x110000 else "\ufffd"
-    if escape[1] != "u":
+    if escape[1] != "u" or len(escape) < 6:
         return _SIMPLE.get(escape[1], escape[1])
     if len(escape) == 12:
         high, low = int(escape[2:6], 16), int(escape[8:12], 16)

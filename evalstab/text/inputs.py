@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import regex
 
+from .escapes import decode_entities, decode_json
+
 _FOREIGN_RUN = regex.compile(
     r"(?V1)(?:[\P{ASCII}--[\p{Latin}\p{Common}\p{Inherited}]][\p{M}ーｰ]*+)++"
 )
@@ -54,9 +56,15 @@ class InputIndex:
             self.add(text)
 
     def add(self, text: str) -> None:
-        """Add one input text."""
+        """Add one input text; what it spells out as escapes or entities counts as well."""
         if not text:
             return
+        for decoded in (decode_entities(text), decode_json(text) if "\\u" in text else None):
+            if decoded is not None:
+                self._add(decoded.text)
+        self._add(text)
+
+    def _add(self, text: str) -> None:
         self._empty = False
         self._known = {key: known for key, known in self._known.items() if known}
         for haystack in (self._foreign, self._words, self._plain, self._prose):

@@ -22,13 +22,16 @@ _ABBREVIATION = regex.compile(
     r"|Prof|Mr|Mrs|Ms|St|Sr|Jr|No|vs|Fig|approx|ex|env|pp|cf|np|itp|tj|tzn|Sra|Ud|Uds|pág)\.$"
 )
 _INLINE_CODE = regex.compile(r"`{1,3}[^`\n]{1,400}+`{1,3}")
+_UNSPACED = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{M}]++"
+)
 _TOKEN = regex.compile(r"\S++")
 _NO_WORD = regex.compile(r"[\\/_@=<>{}\[\]$^~%&|\p{N}]|\(\)")
 _CORE = regex.compile(r"[^\p{L}]*+(\p{L}(?:[\p{L}\p{M}’'\-]*[\p{L}\p{M}])?)[^\p{L}\p{M}]*+")
 _IDENTIFIER = regex.compile(r"\p{Ll}\p{Lu}|^\p{Lu}{2}")
 _OPTION = regex.compile(r"--?[A-Za-z]")
 _MAX_SENTENCE = 1200
-_MAX_TOKEN = 80
+_MAX_TOKEN = 120
 _WRAPPED = 50
 _FINAL = ".!?:;…。！？；"
 
@@ -123,11 +126,9 @@ def _sentence(text: str, start: int, end: int) -> Sentence | None:
     words: list[str] = []
     places: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(piece):
-        core = _word(match.group())
-        if core is not None:
-            offset = start + match.start()
-            words.append(core.group(1))
-            places.append((offset + core.start(1), offset + core.end(1)))
+        for first, last in _words(match.group()):
+            words.append(match.group()[first:last])
+            places.append((start + match.start() + first, start + match.start() + last))
     if not words:
         return None
     while text[start].isspace() or text[start] == "|":
@@ -137,12 +138,15 @@ def _sentence(text: str, start: int, end: int) -> Sentence | None:
     return Sentence(start, end, tuple(words), tuple(places))
 
 
-def _word(token: str) -> "regex.Match[str] | None":
-    if len(token) > _MAX_TOKEN and token.isascii():
-        return None
-    if _NO_WORD.search(token) or _OPTION.match(token):
-        return None
+def _words(token: str) -> Iterator[tuple[int, int]]:
+    """Places of the words in a token: one, or the runs of a script without word spaces."""
+    if not token.isascii() and _UNSPACED.search(token):
+        yield from (match.span() for match in _UNSPACED.finditer(token))
+        return
+    if _NO_WORD.search(token) or _OPTION.match(token) or len(token) > _MAX_TOKEN:
+        return
     if token[-1] == ":" and token[0] in "\"'":
-        return None
-    core = _CORE.fullmatch(token[: 8 * _MAX_TOKEN])
-    return None if core is None or _IDENTIFIER.search(core.group(1)) else core
+        return
+    core = _CORE.fullmatch(token)
+    if core is not None and not _IDENTIFIER.search(core.group(1)):
+        yield core.span(1)

@@ -247,3 +247,9 @@ def test_punctuation_in_an_input_excuses_only_its_own_place() -> None:
 def test_gloss_is_probable_but_a_translated_noun_is_sure() -> None:
     assert only("Tai-Chi (太極拳) ist ihr Hobby").tier == "probable"
     assert only("Die Anforderung (需求) ist klar").tier == "sure"
+
+
+def test_truncated_escapes_are_survived() -> None:
+    text = '{"text": "Sehr \\u7b26 gut \\u5'
+    (span,) = scan_scripts(text, DE, channel="arguments")
+    assert text[span.start : span.end] == "\\u7b26"
