@@ -19,6 +19,7 @@ LAUNCH_FILE = "launch.json"
 WARM_SHARE = 0.5
 COLD_SHARE = 0.1
 REASONS_SHOWN = 3
+TRIALS_SHOWN = 20
 
 
 def compute(series: SeriesView) -> Measured:
@@ -82,7 +83,7 @@ def _by_value(values: dict[int, Any]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for index, value in values.items():
         found.setdefault(str(value)[:80], []).append(index)
-    return found
+    return {value: indices[:TRIALS_SHOWN] for value, indices in found.items()}
 
 
 def _cold_first(series: SeriesView) -> Iterator[Finding]:
@@ -99,7 +100,7 @@ def _cold_first(series: SeriesView) -> Iterator[Finding]:
     yield _series_finding(
         "series.cold_first_run",
         first_cached=first.facts.first_cached or 0,
-        later_cached=[trial.facts.first_cached for trial in later[:20]],
+        later_cached=[trial.facts.first_cached for trial in later[:TRIALS_SHOWN]],
         first_output_differs=_differs_alone(first, later),
     )
 
@@ -120,7 +121,7 @@ def _differs_alone(first: ScoredTrial, later: list[ScoredTrial]) -> bool:
 def _saturated(series: SeriesView) -> Iterator[Finding]:
     reasons = Counter(reason for trial in series.trials for reason in trial.facts.unreliable)
     if reasons:
-        trials = [trial.index for trial in series.trials if trial.facts.unreliable]
+        trials = [t.index for t in series.trials if t.facts.unreliable][:TRIALS_SHOWN]
         most = dict(reasons.most_common(REASONS_SHOWN))
         yield _series_finding("series.saturated", trials=trials, reasons=most)
 

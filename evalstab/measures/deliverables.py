@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from evalstab.findings import Finding, finding
+from evalstab.findings import EXCERPT_LIMIT, Finding, finding
 from evalstab.measures.base import Fact, Measured, TrialMeasure
 from evalstab.measures.view import TrialView
+from evalstab.text.excerpt import visible
 
 _ANNOUNCEMENT = re.compile(
     r"(?i)\b(?:ich werde|werde ich|nun (?:werde|schreibe|erstelle|lese)|jetzt (?:werde|schreibe|"
@@ -43,7 +44,7 @@ def _findings(trial: TrialView) -> Iterator[Finding]:
             "trial.deliverable_invalid",
             step=_written_in(trial, path),
             channel="file",
-            excerpt=reason,
+            excerpt=visible(reason),
             detail={"path": path, "reason": reason},
         )
     text = last.reply.content if last and last.reply else None
@@ -55,7 +56,7 @@ def _findings(trial: TrialView) -> Iterator[Finding]:
             channel="content",
             start=start,
             end=len(text),
-            excerpt=text[-200:],
+            excerpt=visible(text[-EXCERPT_LIMIT:]),
         )
 
 

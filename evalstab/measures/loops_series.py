@@ -8,7 +8,7 @@ reason to fail a trial.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
@@ -16,10 +16,15 @@ from evalstab.findings import Finding, finding
 from evalstab.measures.base import Fact, Measured, SeriesMeasure
 from evalstab.measures.facts import LOOP, ReasoningProfile
 from evalstab.measures.series_view import ScoredTrial, SeriesView
-from evalstab.text.repetition import RewordingJudgement, judge_rewording, runaway
+from evalstab.text.repetition import (
+    RewordingJudgement,
+    RewordingProfile,
+    judge_rewording,
+    runaway,
+)
 
-MOST_REFERENCES = 400
-"""Blocks that a block is compared with at most: more change nothing and cost time."""
+MOST_REFERENCES = 60
+"""Blocks that a block is compared with at most, the nearest in length."""
 
 
 def compute(series: SeriesView) -> Measured:
@@ -27,11 +32,12 @@ def compute(series: SeriesView) -> Measured:
     found = Measured()
     judged = 0
     runaways: list[dict[str, Any]] = []
+    profiles = [(t.index, b.profile) for t in series.trials for b in _without_loops(t)]
     for trial in series.trials:
-        others = list(_others(series, trial))[:MOST_REFERENCES]
-        usual = median(other.profile.tokens for other in others) if others else None
+        others = [other for other in profiles if other[0] != trial.index]
+        usual = median(profile.tokens for _, profile in others) if others else None
         for block in _without_loops(trial):
-            judgement = judge_rewording(block.profile, [other.profile for other in others])
+            judgement = judge_rewording(block.profile, _nearest(block.profile, others))
             judged += judgement.reworded is not None
             if judgement.reworded:
                 found.trial_findings.append((trial.index, _finding(block, judgement)))
@@ -46,10 +52,13 @@ def compute(series: SeriesView) -> Measured:
     return found
 
 
-def _others(series: SeriesView, trial: ScoredTrial) -> Iterator[ReasoningProfile]:
-    for other in series.trials:
-        if other.index != trial.index:
-            yield from _without_loops(other)
+def _nearest(
+    profile: RewordingProfile, others: Sequence[tuple[int, RewordingProfile]]
+) -> list[RewordingProfile]:
+    ordered = sorted(
+        (other for _, other in others), key=lambda other: abs(other.tokens - profile.tokens)
+    )
+    return ordered[:MOST_REFERENCES]
 
 
 def _without_loops(trial: ScoredTrial) -> Iterator[ReasoningProfile]:

@@ -23,6 +23,7 @@ from evalstab.measures.view import StepView, TrialView
 LEAST_TOKENS = 16
 LEAST_CHUNKS = 8
 LEAST_PROMPT = 256
+LEAST_SECONDS = 1e-4
 CUT_CODES = frozenset({"stream.dropped", "stream.stalled", "server.error_in_stream"})
 
 Rate = tuple[float | None, str]
@@ -127,7 +128,7 @@ def _decode(clock: Clock, reply: Reply, attempt: Attempt) -> Rate:
     if chunks < LEAST_CHUNKS:
         return None, f"{tokens} tokens came in {chunks} frames"
     seconds = clock.last - clock.first
-    if seconds <= 0:
+    if seconds < LEAST_SECONDS:
         return None, "all of the answer came at one moment"
     return tokens * (chunks - 1) / chunks / seconds, ""
 
@@ -154,7 +155,7 @@ def _prefill(ttft: Rate, reply: Reply, cached: int | None) -> Rate:
         return None, "the server does not state cached tokens"
     if prompt - cached < LEAST_PROMPT:
         return None, f"fewer than {LEAST_PROMPT} tokens had to be read"
-    if seconds <= 0:
+    if seconds < LEAST_SECONDS:
         return None, "all of the answer came at one moment"
     return (prompt - cached) / seconds, ""
 
@@ -171,7 +172,7 @@ def _server_rates(reply: Reply) -> tuple[Rate, Rate]:
 
 
 def _server_rate(tokens: int | None, seconds: float | None, least: int) -> Rate:
-    if tokens is None or not seconds or seconds < 0:
+    if tokens is None or seconds is None or seconds < LEAST_SECONDS:
         return None, "the server states no timings"
     if tokens < least:
         return None, f"fewer than {least} tokens"

@@ -11,10 +11,11 @@ from itertools import groupby
 import msgspec
 
 from evalstab.chat import ToolCall
-from evalstab.findings import UNFINISHED, Finding, finding
+from evalstab.findings import EXCERPT_LIMIT, UNFINISHED, Finding, finding
 from evalstab.measures.base import Fact, Measured, TrialMeasure
 from evalstab.measures.texts import WRITES, call_arguments
 from evalstab.measures.view import StepView, TrialView
+from evalstab.text.excerpt import visible
 from evalstab.trial.record import ToolResult
 
 REPEATS = 3
@@ -109,7 +110,7 @@ def _repetition(run: Sequence[_Made]) -> Finding:
         step=run[REPEATS - 1].step.number,
         channel="arguments",
         context_tokens=first.step.known_context,
-        excerpt=f"{first.call.name} {first.call.arguments}",
+        excerpt=visible(f"{first.call.name} {first.call.arguments[:EXCERPT_LIMIT]}"),
         detail={
             "name": first.call.name,
             "count": len(run),
@@ -145,7 +146,7 @@ def _storm(made: Sequence[_Made], attempts: Sequence[_Write], in_vain: int) -> F
         step=last.step.number,
         channel="arguments",
         context_tokens=first.step.known_context,
-        excerpt=f"{last.call.name} {attempts[0].path}",
+        excerpt=visible(f"{last.call.name} {attempts[0].path}"),
         detail={
             "path": attempts[0].path,
             "attempts": len(attempts),

@@ -169,7 +169,7 @@ def read_trial(
     try:
         for event in read_events(folder.record):
             reading.take(event)
-    except (FolderError, OSError) as error:
+    except (FolderError, OSError, RecursionError) as error:
         damage = str(error).replace(str(folder.record), folder.record.name)
     return TrialView(
         index=folder.index,
