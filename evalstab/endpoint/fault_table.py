@@ -80,7 +80,7 @@ _WORDINGS: dict[str, re.Pattern[str]] = {
         r"model is (?:currently |still )?loading",
         r"model is not (?:yet )?ready",
         r"(?:server|engine|model) is (?:still )?(?:starting|warming|initiali[sz]ing)",
-        r"model .{0,80}(?:being loaded|warming up)",
+        r"model .{0,80}(?:being loaded|warming up|is (?:currently |still )?loading)",
     ),
     "server.dead": _any(
         r"enginecore|engine ?dead|mqllmengine",
@@ -131,7 +131,15 @@ PARAMETERS = (
 PLAIN_WORDS = ("thinking", "logprobs", "tools", "tool choice", "seed", "stop", "stream", "user")
 """Names of parameters that are also ordinary words: looked for only after the others."""
 _QUOTA_KINDS = frozenset({"insufficient_quota", "rate_limit_error", "rate_limit_reached_error"})
-_BASE_RESP = {"1002": "server.quota", "1008": "server.quota", "1039": "server.quota"}
+_BASE_RESP = {
+    "1002": "server.quota",
+    "1004": "server.bad_request",
+    "1008": "server.quota",
+    "1039": "server.quota",
+    "2013": "server.bad_request",
+    "2049": "server.bad_request",
+}
+_KEY_REFUSED = frozenset({"1004", "2049"})
 _REFUSING = frozenset({400, 404, 422})
 
 
@@ -152,6 +160,8 @@ def classify(error: ServerError, status: int) -> Fault:
     worded = next((code for code, p in _WORDINGS.items() if p.search(text)), None)
     if worded is None and error.kind == "base_resp":
         worded = _BASE_RESP.get(error.code, "server.error_in_stream")
+        if error.code in _KEY_REFUSED:
+            detail["cause"] = "key"
     return Fault(worded, detail) if worded else _by_status(error, status, text, detail)
 
 

@@ -71,6 +71,7 @@ FAMILIES = (
     Family("gemma", r"<\|tool_call>", r"<tool_call\|>"),
     Family("granite", r"<\|tool_call\|>", r"<\|/tool_call\|>"),
     Family("llama", r"<\|python_tag\|>"),
+    Family("llama", r"<\|python_start\|>", r"<\|python_end\|>"),
     Family("cohere", r"<\|START_ACTION\|>", r"<\|END_ACTION\|>"),
     Family("nemotron", r"<TOOLCALL>", r"</TOOLCALL>"),
     Family("internlm", r"<\|action_start\|>(?:<\|plugin\|>)?", r"<\|action_end\|>"),

@@ -20,7 +20,7 @@ _WORDINGS = re.compile(
     |available\scontext\ssize|context\ssize\shas\sbeen\sexceeded|context_length_exceeded
     |longer\sthan\sthe\s(?:model's\s)?(?:maximum\s)?context\slength|than\sthe\scontext\slength
     |when\scontext\sthe\soverflows|context\s(?:window|length)\s(?:exceed|is\stoo\ssmall|overflow)
-    |exceed(?:s|ed|ing)?\s(?:the\s)?(?:model'?s?\s|this\smodel's\s|available\s|maximum\s)*context
+    |exceed(?:s|ed|ing)?\s(?:the\s)?(?:model(?:'?s)?\s|this\smodel's\s|available\s|maximum\s|max\s)*context
     |exceeds?\s(?:the\s)?(?:context\swindow|context\slimit|max(?:imum)?\scontext)
     |(?:exceed\w*|over)\s(?:the\s)?model\stoken\slimit|context\swindow\sof\s\d
     |prompt\sis\stoo\slong:|maximum\sprompt\slength|range\sof\sinput\slength
@@ -28,6 +28,7 @@ _WORDINGS = re.compile(
     |tokens\s\+\s`?max_new_tokens`?\smust\sbe|`inputs`\smust\shave\sless\sthan
     |reduce\sthe\slength\sof\sthe\s(?:messages|input|prompt)|input\sis\stoo\slong\sfor
     |max_tokens\smust\sbe\sat\sleast\s1,\sgot\s-|kv\scache\s(?:is\s)?full|context\sis\sfull
+    |exceeds?\s(?:the\s)?max_(?:seq|model)_len|超长|长度超限|上下文长度超过
     |slot\scontext\s(?:is\s)?full|input\slength.{0,60}exceeds.{0,40}context""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -53,6 +54,10 @@ _STATED = (
     "requested tokens (<P>) exceed context window of <L>",
     "input length (<P>)...context length (<L>",
     "input length <P>...context length <L>",
+    "token limit: <L> (requested: <P>",
+    "<P> tokens exceeds max_seq_len <L>",
+    "<P> tokens exceeds max_model_len <L>",
+    "token count <P> exceeds model max context <L>",
     "prompt contains <P> tokens...with <L> maximum context",
     "too long: <P> tokens > <L> maximum",
     "token count (<P>) exceeds...allowed (<L>",

@@ -103,7 +103,7 @@ def _own_request(
     """A 4xx of our making: useless for all trials, or for this conversation only."""
     if by.detail.get("cause") == "reasoning_not_sent" and not earlier:
         return Decision("repeat", by=by)
-    hopeless = attempt.status in (401, 403, 404, 405, 407, 410)
+    hopeless = attempt.status in (401, 403, 404, 405, 407, 410) or by.detail.get("cause") == "key"
     if hopeless or _NO_MODEL.search(str(by.detail.get("message", ""))):
         return Decision("end_series", by=by)
     return Decision("end_trial", by=by)

@@ -1,8 +1,9 @@
 """Which text is thinking and which is the answer, whatever field or form they came in.
 
 Serves A1 and A2 (one source of several, never two added up), A5 (typed blocks), A12 and A16 (one
-text in both fields), C16 (halves of characters) and, through ``thinking.py`` and ``harmony.py``,
-the inline forms. What is moved here is thinking only; markup of calls stays where it is.
+text in both fields), A19 (budget sentence), C16 (halves of characters) and, through ``thinking.py``
+and ``harmony.py``, the inline forms. What is moved is thinking only; markup of calls stays where it
+is.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ SOURCES: tuple[ReasoningField, ...] = (
     "reasoning_details", "reasoning_content", "reasoning", "blocks",
 )  # fmt: skip
 
+_BUDGET_SENTENCE = re.compile(
+    r"\s*considering the limited time by the user[^\n.]{0,200}(?:\.|\n|\Z)", re.IGNORECASE
+)
+"""What servers write when a thinking budget runs out; settable, this is the common one (A19)."""
 _UNTAGGED = re.compile(
     r"\s*(?:(?:\*\*|#{1,4} )?thinking process:|here'?s (?:a|my) thinking process|\[thinking\])",
     re.IGNORECASE,
@@ -127,7 +132,10 @@ def _same_twice(visible: str, texts: Texts, asked: Asked, truncated: bool) -> bo
 
 
 def _split_visible(visible: str, texts: Texts) -> None:
-    """Move thinking out of the content: channels first, then tags."""
+    """Move thinking out of the content: channels first, then tags.
+
+    A tagged block that says what the reasoning field says is the same text, delivered twice.
+    """
     channels = split_channels(visible)
     if channels is not None:
         texts.content = channels.visible
@@ -137,8 +145,16 @@ def _split_visible(visible: str, texts: Texts) -> None:
         if channels.thought.strip():
             _add_thought(channels.thought, texts)
         return
+    forced = _BUDGET_SENTENCE.match(visible)
+    if forced is not None and "</think>" not in visible[forced.end() : forced.end() + 20]:
+        texts.add("reasoning.leaked_to_content", "content", forced.group(), form="budget")
+        _add_thought(forced.group(), texts)
+        visible = visible[forced.end() :]
     split = split_content(visible, beside_field=texts.reasoning is not None)
     texts.content = "".join(split.visible)
+    if texts.reasoning and [leak.strip() for leak in split.leaks] == [texts.reasoning.strip()]:
+        texts.form = "inline"
+        return
     texts.open = split.unclosed
     texts.tags = split.pair
     for leak in split.leaks:

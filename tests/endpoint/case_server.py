@@ -1,7 +1,8 @@
 """A server that answers with the exact bytes of a case, on a real socket.
 
 Each POST gets the next response; chunks are separate writes with their pauses, and the connection
-ends as the case says: closed in good order, reset, or left hanging until the client goes.
+ends as the case says: closed in good order, reset, left hanging until the client goes, or (stale)
+kept until the next request comes and dropped then.
 Requests are kept for inspection. Other paths (models, health) get 404.
 """
 
@@ -30,6 +31,7 @@ class CaseServer:
     times: list[float] = field(default_factory=list)
     base_url: str = ""
     connections: int = 0
+    _stale: set[asyncio.StreamWriter] = field(default_factory=set)
     _gone: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -45,8 +47,18 @@ class CaseServer:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
+    async def _go_stale(self, writer: asyncio.StreamWriter) -> bool:
+        """End the body in good order, and drop the connection once the next request is there."""
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        self._stale.add(writer)
+        return True
+
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = await reader.readuntil(b"\r\n\r\n")
+        if writer in self._stale:
+            writer.transport.abort()
+            return False
         method, _, rest = head.decode("latin-1").partition(" ")
         body = await reader.readexactly(_content_length(head))
         if method != "POST":
@@ -75,6 +87,8 @@ class CaseServer:
             writer.write(b"0\r\n\r\n")
             await writer.drain()
             return True
+        if response.end == "stale":
+            return await self._go_stale(writer)
         if response.end == "reset":
             await asyncio.sleep(0.02)
             raw: socket.socket = writer.get_extra_info("socket")

@@ -57,6 +57,12 @@ OVERFLOWS: list[tuple[str, tuple[int | None, int | None] | None]] = [
     ("Input validation error: `inputs` must have less than 1024 tokens. Given: 1500", (1500, 1024)),
     ("Invalid request: Your request exceeded model token limit: 8192", (None, 8192)),
     ("invalid params, context window exceeds limit (2013)", None),
+    ("Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
+     (269030, 262144)),
+    ("Prompt too long: 5152 tokens exceeds max_seq_len 2048 (leave room for output tokens)",
+     (5152, 2048)),
+    ("token count 203783 exceeds model max context 202752", (203783, 202752)),
+    ("Prompt 超长", None),
 ]  # fmt: skip
 
 
@@ -104,6 +110,7 @@ ERRORS = [
     (500, "Invalid tool call arguments passed: {", "server.template_error"),
     (503, "Loading model", "server.loading"),
     (503, "The server is starting, please wait", "server.loading"),
+    (503, "Model example/demo is currently loading", "server.loading"),
     (500, "EngineCore encountered an issue. See stack trace", "server.dead"),
     (500, "EngineDeadError", "server.dead"),
     (500, "llama runner process has terminated: exit status 2", "server.dead"),
@@ -174,6 +181,7 @@ def test_text_of_a_provider_inside_metadata() -> None:
     [
         (1002, "rate limit", "server.quota"),
         (1008, "insufficient balance", "server.quota"),
+        (1004, "login fail", "server.bad_request"),
         (1000, "unknown error", "server.error_in_stream"),
         (1027, "output new_sensitive", "server.error_in_stream"),
         (2013, "invalid params, context window exceeds limit", "context.overflow"),
@@ -233,3 +241,17 @@ def test_redirect_is_not_followed() -> None:
     _, message, findings = read_error_body(307, headers, b"", Asked())
     assert codes_of(findings) == {"server.error"}
     assert "elsewhere.invalid" in message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "ThrottlingException: Too many tokens, please wait before trying again.",
+        "max_tokens is too large: 300000. This model supports at most 16384 completion tokens.",
+        "Your input is invalid: the name is too long.",
+        "Rate limit: tokens per minute exceeded",
+    ],
+)
+def test_other_limits_are_no_overflow(message: str) -> None:
+    for status in (400, 429):
+        assert "context.overflow" not in _refusal(status, {"error": {"message": message}})[0]

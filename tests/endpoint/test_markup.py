@@ -66,6 +66,8 @@ LEAKS = {
     "granite": f"<|tool_call|>[{NAMED}]",
     "phi": f"<|tool_call|>[{NAMED}]<|/tool_call|>",
     "llama": '<|python_tag|>{"name": "read_file", "parameters": {"path": "notes/note_a.md"}}',
+    "llama 4": '<|python_start|>{"name": "read_file", "parameters": {"path": "notes/note_a.md"}}'
+    "<|python_end|>",
     "cohere": '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "read_file", "parameters": '
     '{"path": "notes/note_a.md"}}]<|END_ACTION|>',
     "nemotron": f"<TOOLCALL>[{NAMED}]</TOOLCALL>",

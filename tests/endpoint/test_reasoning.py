@@ -264,3 +264,20 @@ def test_channels_left_without_closing(text: str) -> None:
     reply, codes = read(stream(pieces("content", text, 5)), thinking=True)
     assert ((reply.reasoning or "").strip(), (reply.content or "").strip()) == (THOUGHT, ANSWER)
     assert codes == {"reasoning.leaked_to_content"}
+
+
+@pytest.mark.parametrize("tag", ["", "\n</think>"])
+def test_budget_sentence_is_no_answer(tag: str) -> None:
+    forced = "Considering the limited time by the user, I have to give the answer now."
+    content = pieces("content", f"{forced}{tag}\n\n{ANSWER}")
+    reply, codes = read(stream(pieces("reasoning", THOUGHT), content), thinking=True)
+    assert (reply.content or "").strip() == ANSWER
+    assert codes == {"reasoning.leaked_to_content"}
+
+
+def test_thinking_in_content_and_in_its_field_is_one_text() -> None:
+    text = f"<think>\n{THOUGHT}\n</think>\n\n{ANSWER}"
+    parts = [pieces("reasoning_content", THOUGHT), pieces("content", text)]
+    reply, codes = read(stream(*parts), thinking=True)
+    assert (reply.reasoning, (reply.content or "").strip()) == (THOUGHT, ANSWER)
+    assert (reply.reasoning_field, codes) == ("inline", set())

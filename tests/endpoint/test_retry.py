@@ -255,6 +255,26 @@ def test_attempts_are_told_as_they_come() -> None:
     assert asyncio.run(told()) == ["repeat", "accept"]
 
 
+def test_connection_that_died_in_the_pool_is_repeated_at_once() -> None:
+    async def twice() -> list[list[Attempt]]:
+        stale = replace(FINE, end="stale")
+        async with case_server([stale, FINE]) as server:
+            endpoint = client(server.base_url)
+            request = request_for(CASES["c12-no-usage-at-all"])
+            try:
+                never = RetryPolicy(retries=0)
+                return [await ask(endpoint, request, never) for _ in range(2)]
+            finally:
+                await endpoint.close()
+
+    first, second = asyncio.run(twice())
+    assert [a.action for a in first] == ["accept"]
+    assert [a.action for a in second] == ["repeat", "accept"]
+    assert [(f.code, f.side, f.detail["end"]) for f in second[0].findings] == [
+        ("stream.dropped", "endpoint", "stale")
+    ]
+
+
 @pytest.mark.parametrize("case", [c for c in CASES.values() if c.id.startswith("seq-c2")],
                          ids=lambda case: case.id)  # fmt: skip
 def test_sequences_that_begin_with_a_refusal(case: Case) -> None:
