@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from evalstab.findings import Channel, Finding, finding
@@ -24,8 +24,23 @@ HARD: frozenset[Kind] = frozenset({"script", "homoglyph", "language", "garbage"}
 SOFT: frozenset[Kind] = frozenset({"width", "punct", "invisible"})
 """Kinds that are only ever probable: reported as findings, never in the headline."""
 
+ODD: frozenset[Kind] = SOFT | {"special_token"}
+"""Kinds that may only be a part of another fault."""
+
 FOREIGN: frozenset[Kind] = frozenset({"script", "language"})
 """Kinds that can fill a whole text."""
+
+MARKUP = frozenset(
+    {
+        "tool.leaked_markup",
+        "tool.in_reasoning",
+        "tool.marker_residue",
+        "reasoning.leaked_to_content",
+        "reasoning.content_in_reasoning",
+        "reasoning.unclosed",
+    }
+)
+"""Findings of the reader of replies that explain control tokens in a text."""
 
 CODES: dict[Kind, str] = {
     "script": "text.foreign_script",
@@ -107,7 +122,8 @@ def scan_trial(trial: TrialView, *, languages: bool) -> LeakScan:
     scan = LeakScan()
     for step in trial.steps:
         for piece in step.pieces:
-            _take(scan, step, piece, _spans(piece, expectation, inputs, languages))
+            spans = _spans(piece, expectation, inputs, languages)
+            _take(scan, step, piece, _untold(spans, piece, trial, step.number))
         for text in step.given:
             inputs.add(text)
     _set_switched_apart(scan)
@@ -139,6 +155,32 @@ def _spans(
     if languages and not piece.raw:
         spans += scan_languages(piece.text, expectation, inputs)
     return sorted(spans, key=lambda span: (span.start, span.end))
+
+
+def _untold(spans: list[Span], piece: Piece, trial: TrialView, step: int) -> list[Span]:
+    """Spans that no other fault explains.
+
+    Left out are control tokens in markup that the reader of replies has told already, and the odd
+    characters that such markup and tokens are made of.
+    """
+    if not any(span.kind in ODD for span in spans):
+        return spans
+    told = [
+        (found.start or 0, len(piece.text) if found.end is None else found.end)
+        for found in trial.recorded
+        if found.code in MARKUP and found.step == step and found.channel == piece.channel
+    ]
+    tokens = [(span.start, span.end) for span in spans if span.kind == "special_token"]
+    return [
+        span
+        for span in spans
+        if span.kind not in ODD
+        or not _touches(span, told if span.kind == "special_token" else told + tokens)
+    ]
+
+
+def _touches(span: Span, places: Iterable[tuple[int, int]]) -> bool:
+    return any(start < span.end and span.start < end for start, end in places)
 
 
 def _take(scan: LeakScan, step: StepView, piece: Piece, spans: Sequence[Span]) -> None:

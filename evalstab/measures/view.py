@@ -141,9 +141,14 @@ class TrialView:
         if self.ended is not None:
             yield from self.ended.findings
 
+    @cached_property
+    def _told(self) -> frozenset[tuple[str, int | None]]:
+        places = {(found.code, found.step) for found in self.recorded}
+        return frozenset(places | {(code, None) for code, _ in places})
+
     def has_finding(self, code: str, step: int | None = None) -> bool:
         """Whether the record already holds a finding of this code (in this step, if given)."""
-        return any(f.code == code and step in (None, f.step) for f in self.recorded)
+        return (code, step) in self._told
 
     @property
     def delivery_step(self) -> StepView | None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalstab.findings import finding
 from evalstab.measures import language
 from evalstab.measures.base import Measured
 from evalstab.measures.leaks import graphemes
@@ -205,3 +206,15 @@ def test_quick_graphemes_are_the_slow_ones(text: str) -> None:
 )
 def test_graphemes_of_hard_texts(text: str) -> None:
     assert graphemes(text) == count_graphemes(text)
+
+
+def test_a_control_token_is_one_finding(tmp_path: Path) -> None:
+    measured = measure(tmp_path, [make_step(1, content="Fertig.<｜end▁of▁sentence｜> Danke.")])
+    assert [f.code for f in measured.findings] == ["text.special_token"]
+
+
+def test_markup_that_was_told_is_not_told_again(tmp_path: Path) -> None:
+    text = "Ich lese. <｜tool▁call▁begin｜>read_file"
+    told = finding("tool.leaked_markup", channel="content", start=10, end=len(text))
+    measured = measure(tmp_path, [make_step(1, content=text, findings=[told])])
+    assert measured.findings == []
