@@ -50,6 +50,9 @@ class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started
 
     ``fields`` are the request's body fields except messages (model, sampling, tools, stream …),
     exactly as sent. ``source`` names who made the record: our loop, or an importer.
+    ``variation`` says in what this trial was asked otherwise than others of its series, as far as
+    that was declared: ``order`` (candidates as the trial reads them), ``cold`` (its leading text),
+    ``ballast`` (how many messages are earlier turns), ``group`` (its candidates).
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -60,6 +63,7 @@ class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started
     source: str = "loop"
     fields: Json
     messages: tuple[msgspec.Raw, ...]
+    variation: Json = msgspec.field(default_factory=dict)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, tag="step"):

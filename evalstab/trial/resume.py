@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -32,6 +32,7 @@ class Opening:
     fields: Json
     messages: tuple[Json, ...]
     answer_file: str | None = None
+    variation: Json = field(default_factory=dict)
 
 
 def begin(opening: Opening, record: Record, toolbox: Toolbox) -> Conversation:
@@ -45,6 +46,7 @@ def begin(opening: Opening, record: Record, toolbox: Toolbox) -> Conversation:
             at=now(),
             fields=opening.fields,
             messages=tuple(msgspec.Raw(message) for message in encoded),
+            variation=opening.variation,
         )
     )
     return _conversation(opening, History(list(encoded)), toolbox)
