@@ -13,6 +13,7 @@ from evalstab.measures.loops import repetition_in
 from evalstab.measures.texts import reply_pieces
 from evalstab.text.expected import Expectation
 from evalstab.text.inputs import InputIndex
+from evalstab.text.language import scan_languages
 from evalstab.text.scripts import scan_scripts
 from evalstab.text.special_tokens import special_tokens
 from tests.endpoint.cases import Case, Response
@@ -79,6 +80,8 @@ def text_codes(reply: Reply | None, case: Case) -> set[str]:
     codes: set[str] = set()
     for piece in reply_pieces(reply):
         spans = scan_scripts(piece.text, expectation, inputs, "content")
+        if not piece.raw:
+            spans += scan_languages(piece.text, expectation, inputs)
         for span in (*spans, *special_tokens(piece.text, inputs)):
             if span.tier == "sure" and not span.copied and span.zone is None:
                 codes.add(SCRIPT_CODES[span.kind])

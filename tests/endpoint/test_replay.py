@@ -10,6 +10,8 @@ import pytest
 from evalstab.chat import ToolCall
 from evalstab.endpoint.base import Reply
 from evalstab.endpoint.replay import UNNAMED, assistant_message, substituted
+from tests.endpoint.cases import Case, all_cases
+from tests.endpoint.reading import read_response
 from tests.endpoint.streams import body, call, delta, pieces, read, stream
 
 THOUGHT = "First I compare."
@@ -113,3 +115,33 @@ def test_call_without_a_name_gets_one() -> None:
 
 def test_silence_goes_back_as_an_empty_text() -> None:
     assert assistant_message(Reply()) == {"role": "assistant", "content": ""}
+
+
+def _carries(message: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """Whether a message that is sent back holds what a case asks for."""
+    calls = message.get("tool_calls", [])
+    if "ids" in wanted and [made["id"] for made in calls] != wanted["ids"]:
+        return False
+    if "reasoning" in wanted:
+        field = wanted.get("field")
+        names = [field] if field else ["reasoning", "reasoning_content"]
+        texts = [str(message.get(name, "")).strip() for name in names]
+        if field == "inline":
+            opened, tag, rest = str(message["content"]).partition("<think>")
+            thought, closed, _ = rest.partition("</think>")
+            return bool(not opened and tag and closed) and thought.strip() == wanted["reasoning"]
+        if wanted["reasoning"] not in texts:
+            return False
+    objects = [isinstance(json.loads(made["function"]["arguments"]), dict) for made in calls]
+    return all(objects)
+
+
+WITH_SENT_BACK = [case for case in all_cases() if case.expect.get("sent_back")]
+
+
+@pytest.mark.parametrize("case", WITH_SENT_BACK, ids=lambda case: case.id)
+def test_cases_that_say_what_goes_back(case: Case) -> None:
+    replies = [read_response(case, response)[0] for response in case.responses]
+    messages = [assistant_message(reply) for reply in replies if reply is not None]
+    for wanted in case.expect["sent_back"]:
+        assert any(_carries(message, wanted) for message in messages), wanted
