@@ -98,7 +98,9 @@ class Toolbox:
             return None, (_escape(name, arguments),) if refusal.escape else ()
 
     def _list_files(self, _: Json) -> ToolOutcome:
-        return ToolOutcome(listing(self._workspace.files()))
+        sizes = self._workspace.files()
+        order = [path for path in self._task.inputs if path in sizes]
+        return ToolOutcome(listing({path: sizes[path] for path in [*order, *sizes]}))
 
     def _read_file(self, arguments: Json) -> ToolOutcome:
         path = arguments["path"]
