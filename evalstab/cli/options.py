@@ -27,7 +27,21 @@ Model = Annotated[
 ApiKeyEnv = Annotated[
     str | None, typer.Option(help="The variable that holds the key.", rich_help_panel=BASIC)
 ]
-Repeats = Annotated[int, typer.Option(help="Trials.", rich_help_panel=BASIC)]
+Repeats = Annotated[
+    int | None, typer.Option(help="Trials (default: 5, or the gate's).", rich_help_panel=BASIC)
+]
+Gate = Annotated[
+    str | None,
+    typer.Option(
+        help="nightly, acceptance, one of evalstab.toml, or a file.", rich_help_panel=BASIC
+    ),
+]
+NoEarlyStop = Annotated[
+    bool,
+    typer.Option(
+        "--no-early-stop", help="All trials, even if the verdict is in.", rich_help_panel=LIMITS
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(help="Seed of this tool itself; never sent.", rich_help_panel=CONDITIONS),

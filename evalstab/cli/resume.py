@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from evalstab.cli import options as opt
 from evalstab.cli.common import BASIC, OUTPUT, say, silent, verb
 
 EXAMPLES = """
@@ -20,8 +21,14 @@ evalstab resume reports/20261130-021400-eleven-profiles-rig-natural
 def command(
     folder: Annotated[Path, typer.Argument(help="The series folder.", show_default=False)],
     repeats: Annotated[
-        int | None, typer.Option(help="More trials than planned.", rich_help_panel=BASIC)
+        int | None,
+        typer.Option(
+            help="More trials than planned; with a gate up to its next planned look.",
+            rich_help_panel=BASIC,
+        ),
     ] = None,
+    gate: opt.Gate = None,
+    no_early_stop: opt.NoEarlyStop = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print scores.json.", rich_help_panel=OUTPUT)
     ] = False,
@@ -33,5 +40,11 @@ def command(
     from evalstab.cli.people import people_for, show
     from evalstab.workflow.run import resume
 
-    outcome = resume(folder, people_for(silent if quiet else say, quiet=quiet), repeats=repeats)
+    outcome = resume(
+        folder,
+        people_for(silent if quiet else say, quiet=quiet),
+        repeats=repeats,
+        gate=gate,
+        early_stop=not no_early_stop,
+    )
     show(outcome, as_json=as_json, quiet=quiet)

@@ -9,7 +9,7 @@ import numpy as np
 
 from evalstab.errors import ConfigError
 from evalstab.gate.evidence import best_case
-from evalstab.gate.keys import PAIR_AGREEMENT, PAIR_METRICS, counts_attempts
+from evalstab.gate.keys import PAIR_AGREEMENT, PAIR_METRICS
 from evalstab.gate.policy import Policy, Rule
 from evalstab.statistics.intervals import (
     clopper_pearson,
@@ -50,24 +50,16 @@ def look_plan(rule: Rule, policy: Policy, planned: int) -> LookPlan:
 def looks_of(policy: Policy, planned: int) -> list[int]:
     """The numbers of judged trials after which this gate looks, the last one included.
 
-    Counts are decided exactly: looking after every trial costs them no error. So a gate with counts
-    of trials (or rates) may also end in between, when one of them can no longer pass.
+    Interval rules say when. A gate of counts and rates alone looks after every trial: these are
+    decided exactly, when no trial to come can change the answer, which costs no error.
     """
     looks = {planned}
-    for rule in policy.all_rules:
+    for rule in policy.rules:
         if rule.kind == "metric":
             looks |= {look.trials for look in look_plan(rule, policy, planned).looks}
-        if rule.kind == "count" and rule.of is not None:
-            looks.add(min(rule.of, planned))
+    if len(looks) == 1 and any(rule.kind in ("count", "rate") for rule in policy.rules):
+        looks |= {*range(min(policy.min_valid, planned), planned)}
     return sorted(looks)
-
-
-def may_end_between_looks(policy: Policy) -> bool:
-    """Whether some rule may decide between the planned looks, by exact curtailment."""
-    return any(
-        rule.kind in ("count", "rate") and not counts_attempts(rule.key)
-        for rule in policy.all_rules
-    )
 
 
 def next_look(policy: Policy, planned: int, trials: int) -> int | None:

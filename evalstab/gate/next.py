@@ -74,6 +74,8 @@ def _failed(verdict: Json, asked: Asked) -> Iterator[str]:
     failed = {rule["key"] for rule in verdict["rules"] if rule["status"] == "fail"}
     if any("tool." in key for key in failed):
         yield from _check(asked)
+    if any("order_echo" in key for key in failed) and not asked.conditions.get("shuffle"):
+        yield _again(asked, "shuffle", "--shuffle")
     context = asked.conditions.get("context")
     size = max(context) if isinstance(context, list) and context else context
     if isinstance(size, int) and size > SHORT:

@@ -19,7 +19,7 @@ from evalstab.report.page import Align, Block, Command, Paragraph, Report, Secti
 from evalstab.report.speed import by_context
 from evalstab.series.folder import SeriesFolder
 
-_RULE_HEADER = ("rule", "status", "value", "95 % interval", "threshold", "reason")
+_RULE_HEADER = ("rule", "status", "value", "limits", "threshold", "reason")
 _RULE_ALIGN: tuple[Align, ...] = ("left", "left", "right", "right", "right", "left")
 
 

@@ -18,17 +18,20 @@ from evalstab.chat import Json
 from evalstab.endpoint.fields import not_set, request_fields, sampling_seed
 from evalstab.endpoint.retry import RetryPolicy
 from evalstab.errors import ConfigError, UsageError
+from evalstab.gate.policy import Policy
 from evalstab.series.folder import SeriesFile
 from evalstab.settings import SIMULATED, EndpointSettings, endpoint_settings, read_config
 from evalstab.task.brief import opening_messages
 from evalstab.task.load import find_task, load_task
 from evalstab.task.model import Task
 from evalstab.tools.toolbox import offered_tools
+from evalstab.workflow.gates import policy_for, stored_policy
 from evalstab.workflow.request import RunRequest
 
 LOOP_VERSION = 1
 """Raised whenever the loop would send something else for the same task and settings."""
 
+DEFAULT_REPEATS = 5
 UNKNOWN = "unknown"
 
 
@@ -41,6 +44,8 @@ class Prepared:
     endpoint: str
     settings: EndpointSettings
     seed: int
+    repeats: int
+    policy: Policy | None = None
 
     @property
     def simulated(self) -> str | None:
@@ -52,7 +57,7 @@ class Prepared:
 
 def prepare(request: RunRequest) -> Prepared:
     """Look up task and endpoint; every mistake is an error here, before anything is written."""
-    if request.repeats < 1:
+    if request.repeats is not None and request.repeats < 1:
         raise UsageError(f"--repeats {request.repeats}: at least one trial is needed")
     task = load_task(find_task(request.task), request.task_overrides)
     config = read_config()
@@ -62,7 +67,18 @@ def prepare(request: RunRequest) -> Prepared:
     if urlsplit(settings.base_url).password:
         raise ConfigError("base_url holds a password: name the key's variable in api_key_env")
     seed = request.seed if request.seed is not None else secrets.randbelow(2**31)
-    return Prepared(request=request, task=task, endpoint=name, settings=settings, seed=seed)
+    policy = None
+    if request.gate is not None:
+        policy = policy_for(request.gate, len(task.candidates), request.repeats)
+    return Prepared(
+        request=request,
+        task=task,
+        endpoint=name,
+        settings=settings,
+        seed=seed,
+        repeats=request.repeats or (policy.repeats if policy else DEFAULT_REPEATS),
+        policy=policy,
+    )
 
 
 def fields_for(task: Task, settings: EndpointSettings, trial: int) -> Json:
@@ -114,8 +130,9 @@ def series_file(prepared: Prepared) -> SeriesFile:
         },
         work=work_of(task, settings),
         conditions=conditions_of(prepared),
-        repeats=request.repeats,
+        repeats=prepared.repeats,
         seed=prepared.seed,
+        gate=stored_policy(prepared.policy) if prepared.policy else None,
         settings=settings.model_dump(mode="json", exclude_unset=True, exclude={"headers"}),
         versions=versions(),
     )

@@ -30,13 +30,20 @@ def recorded(folder: SeriesFolder, repeats: int | None = None) -> Prepared:
         task=str(folder.task_folder),
         endpoint=name,
         task_overrides=overrides,
-        repeats=repeats or file.repeats,
+        repeats=repeats,
         contexts=tuple(file.conditions.get("context") or ()),
         concurrency=int(file.conditions.get("concurrency", 1)),
         seed=file.endpoint.get("simulator_seed"),
         out=folder.root,
     )
-    return Prepared(request=request, task=task, endpoint=name, settings=settings, seed=file.seed)
+    return Prepared(
+        request=request,
+        task=task,
+        endpoint=name,
+        settings=settings,
+        seed=file.seed,
+        repeats=repeats or file.repeats,
+    )
 
 
 def _require_unchanged_task(root: Path, source: Path, overrides: Json, digest: str) -> None:

@@ -38,7 +38,7 @@ class RunRequest:
     endpoint: str | None = None
     flags: Mapping[str, Any] = field(default_factory=dict)
     task_overrides: Mapping[str, str] = field(default_factory=dict)
-    repeats: int = 5
+    repeats: int | None = None
     contexts: tuple[int, ...] = ()
     concurrency: int = 1
     seed: int | None = None

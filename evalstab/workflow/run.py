@@ -22,6 +22,8 @@ from evalstab.task.brief import opening_messages
 from evalstab.task.model import ANSWER_FILE
 from evalstab.trial.loop import TrialPlan, Watcher
 from evalstab.trial.record import TrialEnded
+from evalstab.workflow.gates import EXIT_CODES, unjudgeable
+from evalstab.workflow.looking import gated, stop_for, tell, wants_more
 from evalstab.workflow.prepare import (
     Prepared,
     default_folder,
@@ -81,17 +83,25 @@ def run(request: RunRequest, people: People) -> Outcome:
         return _finish(prepared, folder, people)
 
 
-def resume(root: Path, people: People, *, repeats: int | None = None) -> Outcome:
+def resume(
+    root: Path,
+    people: People,
+    *,
+    repeats: int | None = None,
+    gate: str | None = None,
+    early_stop: bool = True,
+) -> Outcome:
     """Go on with a series from its records; a finished one is only scored again.
 
-    FolderError where the task, the endpoint's settings or the loop differ from those the series
-    began with: it names what differs.
+    With a gate, more ``repeats`` are done only up to its next planned look. FolderError where the
+    task, the endpoint's settings or the loop differ from those the series began with: it names
+    what differs.
     """
     folder = open_series(root)
     with ExitStack() as stack:
         stack.enter_context(locked(root))
-        prepared = recorded(folder, repeats)
-        if _unfinished(folder, prepared.request.repeats):
+        prepared = gated(recorded(folder, repeats), folder, gate, early_stop=early_stop)
+        if wants_more(prepared, folder):
             prepared = _with_simulator(prepared, root, people, stack)
             _async(_preflight(prepared.settings))
         return _finish(prepared, folder, people)
@@ -99,40 +109,17 @@ def resume(root: Path, people: People, *, repeats: int | None = None) -> Outcome
 
 def _finish(prepared: Prepared, folder: SeriesFolder, people: People) -> Outcome:
     problem: str | None = None
-    if _unfinished(folder, prepared.request.repeats):
+    if wants_more(prepared, folder):
+        stop = stop_for(prepared, folder, people.announce)
         try:
-            _async(_carry_out(prepared, folder, people))
+            _async(_carry_out(prepared, folder, people, stop))
         except EndpointUnusable as error:
             problem = str(error)
     scores = score(folder.root)
-    problem = problem or untestable(scores, tools=prepared.task.spec.tools != "none")
-    return Outcome(folder.root, scores, EndpointUnusable.exit_code if problem else 0, problem)
-
-
-def untestable(scores: Json, *, tools: bool) -> str | None:
-    """Why this series says nothing of the model's stability, or ``None``."""
-    trials = scores["trials"]
-    valid = [t for t in trials if t["outcome"] in ("completed", "failed")]
-    if not valid:
-        return "no valid trial: the endpoint or the rig spoilt all of them"
-    called = any(t["tool_calls"]["total"] or t["tool_calls"]["unfinished"] for t in valid)
-    if tools and not called and not any(t["ranking"] for t in valid):
-        return (
-            "the model never called a tool: start the server with its tool parser, try "
-            "--set tool_choice=required, or give the files inline with --set task.tools=none"
-        )
-    return None
-
-
-def _unfinished(folder: SeriesFolder, repeats: int) -> bool:
-    ended = [t for t in folder.trials() if not t.spoilt and _ended(t.record)]
-    return len(ended) < repeats
-
-
-def _ended(record: Path) -> bool:
-    with record.open("rb") as file:
-        file.seek(max(0, record.stat().st_size - 4096))
-        return b'"type":"trial_ended"' in file.read().rsplit(b"\n", 2)[-2:][0]
+    problem = problem or unjudgeable(scores, folder)
+    tell(prepared, scores, people.announce)
+    code = EndpointUnusable.exit_code if problem else EXIT_CODES[scores["verdict"]["status"]]
+    return Outcome(folder.root, scores, code, problem)
 
 
 def _with_simulator(prepared: Prepared, root: Path, people: People, stack: ExitStack) -> Prepared:
@@ -182,7 +169,7 @@ async def _carry_out(
             answer_file=ANSWER_FILE if task.spec.tools == "none" else None,
         ),
         fields_of=lambda trial: fields_for(task, settings, trial),
-        repeats=prepared.request.repeats,
+        repeats=prepared.repeats,
         concurrency=prepared.request.concurrency,
     )
     watcher = people.watcher(folder.file)

@@ -8,19 +8,22 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError, UsageError, nearest
+from evalstab.gate.junit import junit
 from evalstab.measures.score import write_scores
 from evalstab.report.write import terminal_summary, write_report
 from evalstab.series.files import write_whole
 from evalstab.series.folder import SeriesFolder, open_series
+from evalstab.workflow.gates import judge_of
 
 SCORES = "scores.json"
-FORMATS = ("md", "json")
+JUNIT_FILE = "junit.xml"
+FORMATS = ("md", "json", "junit")
 
 
 def score(root: Path, *, processes: int = 1) -> Json:
     """All measures again from the records: rewrites scores.json, report.md and the plots."""
     folder = open_series(root)
-    scores = write_scores(folder, processes=processes)
+    scores = write_scores(folder, processes=processes, judge=judge_of(folder))
     write_report(folder, scores)
     return scores
 
@@ -37,7 +40,10 @@ def report(root: Path, form: str, output: Path | None) -> Path:
         raise UsageError(f"--format {form!r}. {nearest(form, FORMATS)}")
     folder = open_series(root)
     scores = read_scores(folder)
-    if form == "json":
+    if form == "junit":
+        made = output or folder.root / JUNIT_FILE
+        write_whole(made, junit(scores))
+    elif form == "json":
         made = folder.root / SCORES
     else:
         made = next(p for p in write_report(folder, scores) if p.name == "report.md")

@@ -1,0 +1,41 @@
+"""``evalstab gate``: the verdict about a series, as an exit code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalstab.cli import options as opt
+from evalstab.cli.common import OUTPUT, answer, answer_json, say, verb
+
+EXAMPLES = """
+Examples:
+
+evalstab gate reports/20261130-021400-eleven-profiles-rig-natural
+
+evalstab gate DIR --gate acceptance --junit gate.xml
+"""
+
+
+@verb
+def command(
+    folder: Annotated[Path, typer.Argument(help="The series folder.", show_default=False)],
+    gate: opt.Gate = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="Also write JUnit XML.", rich_help_panel=OUTPUT)
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Judge a series: exit 0 passed, 5 failed, 6 undecided, 4 not to be judged."""
+    from evalstab.workflow.gates import EXIT_CODES, told
+    from evalstab.workflow.judging import judge_series
+
+    scores = judge_series(folder, gate, say, junit_file=junit)
+    if as_json:
+        answer_json(scores)
+    else:
+        answer("\n".join(told(scores["verdict"])))
+    if code := EXIT_CODES[scores["verdict"]["status"]]:
+        raise typer.Exit(code)

@@ -1,0 +1,148 @@
+"""Gates in the life of a series: chosen before it, looked at during it, judged after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from evalstab.chat import Json
+from evalstab.errors import FolderError
+from evalstab.gate.looks import require_possible
+from evalstab.gate.next import Asked, commands
+from evalstab.gate.policy import Policy, load_policy, parse_policy
+from evalstab.gate.verdict import Circumstances, judge
+from evalstab.measures.score import Judge
+from evalstab.series.files import write_json
+from evalstab.series.folder import SeriesFolder
+from evalstab.settings import read_config
+from evalstab.task.load import load_task
+
+GATE_FILE = "gate.json"
+LAST_LINE = 1 << 20
+EXIT_CODES = {"pass": 0, "none": 0, "invalid": 4, "fail": 5, "undecided": 6}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The gate of a series, and after how many judged trials it was chosen (0: before)."""
+
+    policy: Policy
+    chosen_after: int = 0
+
+
+def policy_for(name: str, candidates: int, repeats: int | None = None) -> Policy:
+    """A gate by name or file, for a task; ConfigError for one that cannot pass as planned."""
+    policy = load_policy(name, read_config().gates).with_repeats(repeats)
+    require_possible(policy, candidates)
+    return policy
+
+
+def gate_of(folder: SeriesFolder) -> Chosen | None:
+    """The gate that a series is judged by: the one chosen last, else that of its beginning."""
+    path = folder.root / GATE_FILE
+    if path.is_file():
+        try:
+            stored: Json = msgspec.json.decode(path.read_bytes(), type=dict)
+            return Chosen(parse_policy(stored["policy"], str(path)), int(stored["chosen_after"]))
+        except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
+            raise FolderError(f"{path} cannot be read: {error}; remove it") from error
+    if folder.file.gate is None:
+        return None
+    return Chosen(parse_policy(folder.file.gate, f"{folder.root}/series.json: gate"))
+
+
+def choose(folder: SeriesFolder, policy: Policy, trials: int) -> Chosen:
+    """Judge a series by this gate from now on; remembered in its folder where it is another one."""
+    before = gate_of(folder)
+    if before is not None and before.policy == policy:
+        return before
+    chosen = Chosen(policy, trials)
+    stored = {
+        "schema_version": 1,
+        "policy": stored_policy(policy),
+        "chosen_after": chosen.chosen_after,
+    }
+    write_json(folder.root / GATE_FILE, stored)
+    return chosen
+
+
+def stored_policy(policy: Policy) -> Json:
+    """A policy as plain data, without what is not set."""
+    return policy.model_dump(mode="json", exclude_none=True)
+
+
+def judge_of(folder: SeriesFolder, chosen: Chosen | None = None) -> Judge | None:
+    """What makes the verdict of this series, None where no gate was asked for."""
+    gate = chosen or gate_of(folder)
+    if gate is None:
+        return None
+
+    def judged(scores: Json) -> Json:
+        about = Circumstances(untestable(scores, folder), gate.chosen_after)
+        verdict = judge(gate.policy, scores, about)
+        verdict["next"] = commands(verdict, gate.policy, asked(folder, scores))
+        return verdict
+
+    return judged
+
+
+def untestable(scores: Json, folder: SeriesFolder) -> str | None:
+    """Why these trials say nothing of the model's stability, or ``None``."""
+    valid = [t for t in scores["trials"] if t["outcome"] in ("completed", "failed")]
+    called = any(t["tool_calls"]["total"] or t["tool_calls"]["unfinished"] for t in valid)
+    if not valid or called or any(t["ranking"] for t in valid):
+        return None
+    task = load_task(folder.task_folder, folder.file.task.get("overrides"))
+    if task.spec.tools == "none":
+        return None
+    return (
+        "the model never called a tool: start the server with its tool parser, try "
+        "--set tool_choice=required, or give the files inline with --set task.tools=none"
+    )
+
+
+def unjudgeable(scores: Json, folder: SeriesFolder) -> str | None:
+    """Why nothing can be said about the model at all, or ``None``."""
+    if not any(trial["outcome"] in ("completed", "failed") for trial in scores["trials"]):
+        return "no valid trial: the endpoint or the rig spoilt all of them"
+    return untestable(scores, folder)
+
+
+def asked(folder: SeriesFolder, scores: Json) -> Asked:
+    """How this series was asked for, for the commands of its verdict."""
+    file = folder.file
+    endpoint = str(file.endpoint.get("name") or "endpoint")
+    configured = endpoint.startswith("sim:") or bool(file.endpoint.get("configured"))
+    target: tuple[str, ...] = ("--endpoint", endpoint)
+    if not configured and file.endpoint.get("base_url"):
+        target = ("--base-url", str(file.endpoint["base_url"]))
+        if file.endpoint.get("model"):
+            target += ("--model", str(file.endpoint["model"]))
+    return Asked(
+        folder=str(folder.root),
+        task=str(file.task.get("name") or folder.task_folder),
+        target=target,
+        endpoint=endpoint,
+        conditions=file.conditions,
+        candidates=len(scores["stability"].get("candidates") or ()),
+        simulated=bool(file.endpoint.get("simulated")),
+    )
+
+
+def told(verdict: Json) -> list[str]:
+    """The verdict in a few lines for people."""
+    status = str(verdict["status"]).upper()
+    soft = " (provisional)" if verdict.get("provisional") else ""
+    lines = [f"gate {verdict['gate']}: {status}{soft}: {verdict['reason']}"]
+    width = max((len(rule["name"]) for rule in verdict["rules"]), default=0)
+    lines += [
+        f"  {rule['status']:<9} {rule['name']:<{width}}  {rule['reason']}"
+        for rule in verdict["rules"]
+    ]
+    lines += verdict["notes"]
+    if verdict["more_repeats_needed"]:
+        lines.append(f"About {verdict['more_repeats_needed']} more trials could decide it.")
+    if verdict["next"]:
+        lines += ["Next, cheapest first:", *(f"  {command}" for command in verdict["next"])]
+    return lines
