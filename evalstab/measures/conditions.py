@@ -59,7 +59,7 @@ def _conditions(series: SeriesView) -> dict[str, dict[int, Any]]:
     """What should be identical, by name: its value in each trial that states one."""
     conditions: dict[str, dict[int, Any]] = {}
     for trial in series.trials:
-        for name, value in _stated(trial.facts, series):
+        for name, value in _stated(trial.facts):
             conditions.setdefault(name, {})[trial.index] = value
     for name in {key for trial in series.trials for key in trial.facts.fields}:
         conditions[f"fields.{name}"] = {
@@ -68,9 +68,9 @@ def _conditions(series: SeriesView) -> dict[str, dict[int, Any]]:
     return conditions
 
 
-def _stated(facts: TrialFacts, series: SeriesView) -> Iterator[tuple[str, Any]]:
-    yield "tools", facts.tools
-    if not series.condition("shuffle") and series.condition("cache") != "cold":
+def _stated(facts: TrialFacts) -> Iterator[tuple[str, Any]]:
+    if not facts.varied:
+        yield "tools", facts.tools
         yield "opening", facts.opening
     if facts.models:
         yield "model", facts.models

@@ -16,6 +16,9 @@ LOOP = "reasoning.loop"
 LEAST_PROFILED = 5_000
 """Characters below which a block holds no 1,500 words and has no profile."""
 
+VARYING = frozenset({"order", "cold", "group"})
+"""Declared variations that change what a trial is asked."""
+
 UNLIKE = frozenset({"seed", "cache_salt", "tools"})
 """Request fields that may differ between trials by declaration, or are compared as a digest."""
 
@@ -37,7 +40,8 @@ class TrialFacts:
     """Digests and first counts of one trial.
 
     ``output`` covers every word and call of the model, in order. ``fields`` are the request's
-    fields as sent, ``tools`` and ``opening`` digests of tools and first messages. ``first_prompt``
+    fields as sent, ``tools`` and ``opening`` digests of tools and first messages; ``varied`` says
+    that these differ between trials by declaration. ``first_prompt``
     and ``first_cached`` are the tokens of the first request; ``unreliable`` the reasons why rates
     are no measurement; ``rewording`` holds the longer reasoning blocks that have no hard loop.
     """
@@ -45,6 +49,7 @@ class TrialFacts:
     output: str
     opening: str
     tools: str
+    varied: bool
     fields: dict[str, Any]
     seed: Any
     models: tuple[str, ...]
@@ -66,6 +71,7 @@ def trial_facts(trial: TrialView) -> TrialFacts:
         output=_output(trial),
         opening=_digest(*(bytes(message) for message in messages)),
         tools=_digest(_sorted.encode(fields.get("tools"))),
+        varied=trial.started is not None and bool(VARYING & trial.started.variation.keys()),
         fields={key: value for key, value in fields.items() if key not in UNLIKE},
         seed=fields.get("seed"),
         models=tuple(dict.fromkeys(r.model for r in replies if r.model)),

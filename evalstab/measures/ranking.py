@@ -135,6 +135,9 @@ def _echo(trial: TrialView, ranking: StatedRanking) -> str | None:
 
 def _orders(trial: TrialView) -> Iterator[tuple[str, list[str]]]:
     candidates = list(trial.task.candidates)
+    declared = trial.started.variation.get("order") if trial.started else None
+    if isinstance(declared, list):
+        yield "reading order", declared
     read = _read_order(trial)
     if len(read) == len(candidates):
         yield "reading order", read

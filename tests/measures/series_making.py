@@ -100,6 +100,7 @@ class Written:
     fields: dict[str, Any] = field(default_factory=lambda: {"model": "m2"})
     opening: str = "Bewerte alle Personen."
     findings: tuple[Finding, ...] = ()
+    variation: dict[str, Any] = field(default_factory=dict)
 
 
 def write_trial(series: SeriesFolder, index: int, trial: Written, *, name: str = "") -> Path:
@@ -114,6 +115,7 @@ def write_trial(series: SeriesFolder, index: int, trial: Written, *, name: str =
             at=AT,
             fields=trial.fields,
             messages=(opening,),
+            variation=trial.variation,
         ),
         *trial.steps,
     ]

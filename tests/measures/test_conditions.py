@@ -91,9 +91,10 @@ def test_mixed_conditions(tmp_path: Path, odd: Written, name: str) -> None:
 
 
 def test_a_declared_shuffle_may_change_the_opening(tmp_path: Path) -> None:
-    trials = [Written([make_step(1, content=t)], opening=t) for t in "abc"]
-    conditions = {"context": None, "concurrency": 1, "shuffle": True}
-    assert findings(series_of(tmp_path, *trials, conditions=conditions)) == {}
+    trials = [
+        Written([make_step(1, content=t)], opening=t, variation={"order": [t]}) for t in "abc"
+    ]
+    assert findings(series_of(tmp_path, *trials)) == {}
 
 
 def test_only_the_first_trial_was_cold(tmp_path: Path) -> None:

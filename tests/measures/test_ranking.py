@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ TOTALS = {person: 150.0 - 7 * ((5 * place) % 11) for place, person in enumerate(
 TABLE = '[[deliverables]]\npath = "bericht.md"\nkind = "markdown"\nformat = "markdown-table"'
 
 
-def trial_of(root: Path, files: Mapping[str, str], **task: Any) -> TrialView:
+def trial_of(
+    root: Path, files: Mapping[str, str], *, order: Sequence[str] = (), **task: Any
+) -> TrialView:
     made = make_task(root / "task", **task)
     series = make_series(root / "series", made)
     calls = [writes(path, text, id_=str(n)) for n, (path, text) in enumerate(files.items())]
@@ -38,7 +40,7 @@ def trial_of(root: Path, files: Mapping[str, str], **task: Any) -> TrialView:
         make_step(2, calls=[c for c, _ in calls], results=[r for _, r in calls]),
         make_step(3, content="Fertig."),
     ]
-    write_trial(series, 1, Written(steps, dict(files)))
+    write_trial(series, 1, Written(steps, dict(files), variation={"order": order} if order else {}))
     return read_trial(series.trial(1), load_task(series.task_folder))
 
 
@@ -130,6 +132,14 @@ def test_echoes(tmp_path: Path, order: tuple[str, ...], name: str) -> None:
     measured = ranking.compute(trial_of(tmp_path, {"ranking.json": ranking_json(totals)}))
     assert codes(measured) == ["trial.order_echo"]
     assert measured.findings[0].detail["order"] == name
+
+
+def test_the_shuffled_reading_order_is_echoed(tmp_path: Path) -> None:
+    order = sorted(TOTALS, key=lambda person: -TOTALS[person])
+    files = {"ranking.json": ranking_json(TOTALS)}
+    measured = ranking.compute(trial_of(tmp_path, files, order=order))
+    assert codes(measured) == ["trial.order_echo"]
+    assert measured.findings[0].detail["order"] == "reading order"
 
 
 def test_the_true_order_is_no_echo(tmp_path: Path) -> None:
