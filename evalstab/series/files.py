@@ -38,7 +38,7 @@ def write_whole(path: Path, data: bytes | str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as indented JSON, whole or not at all; NaN is a bug and raises ValueError."""
+    """Write a value as indented JSON, whole or not at all (NaN would come out as null)."""
     write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
