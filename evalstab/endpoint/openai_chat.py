@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any
 
 import httpx2
@@ -74,11 +74,24 @@ class OpenAIChat:
         Refusal for another status than 2xx, ConnectionError where nobody answers, TimeoutError
         where the answer takes longer than ``seconds``.
         """
+        ask = self._client.get(path, cast_to=object, options={"headers": _RAW})
+        return await self._body(ask, seconds)
+
+    async def post(self, path: str, body: bytes, *, seconds: float = 60.0) -> bytes:
+        """The body of the answer to a JSON body; errors as those of ``get``."""
+        headers = {"Content-Type": "application/json", **_RAW}
+        ask = self._client.post(path, content=body, cast_to=object, options={"headers": headers})
+        return await self._body(ask, seconds)
+
+    def beside(self, path: str) -> str:
+        """The address of a page that stands beside the API, not below ``/v1``."""
+        root = str(self._client.base_url).rstrip("/").removesuffix("/v1")
+        return f"{root}/{path.lstrip('/')}"
+
+    async def _body(self, ask: Awaitable[Any], seconds: float) -> bytes:
         async with asyncio.timeout(seconds):
             try:
-                response: Any = await self._client.get(
-                    path, cast_to=object, options={"headers": _RAW}
-                )
+                response = await ask
             except openai.APIConnectionError as error:
                 raise ConnectionError(_cause(error)) from error
             http = response.http_response
