@@ -1,7 +1,7 @@
 """The message that is sent back after a reply, in the form that this server reads.
 
-Serves A6 to A9 (reasoning goes back in the form in which it came), B27 (arguments that are no JSON
-are never sent back) and B33 (ids go back byte for byte).
+Serves A6 to A9 (reasoning goes back in the form in which it came, and whether it arrived), B27
+(arguments that are no JSON are never sent back) and B33 (ids go back byte for byte).
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ Form = Literal[
 ]
 
 UNNAMED = "unnamed_tool"
+LEAST_TOKENS = 60
+"""Reasoning of fewer tokens tells nothing about whether it was read."""
+_CHARS_A_TOKEN = 5
+_SURE_CHARS_A_TOKEN = 8
 
 
 def assistant_message(reply: Reply, form: Form = "auto") -> Json:
@@ -39,6 +43,27 @@ def assistant_message(reply: Reply, form: Form = "auto") -> Json:
 def substituted(reply: Reply) -> tuple[str, ...]:
     """The ids of those calls whose arguments are not sent back as they came."""
     return tuple(call.id for call in reply.tool_calls if not is_object(call.arguments))
+
+
+def reasoning_dropped(before: Reply, after: Reply, other_chars: int) -> dict[str, int] | None:
+    """The numbers that show that reasoning sent back was dropped by the server (A7), if they do.
+
+    ``before`` is the reply whose reasoning went back with the next request, ``after`` the answer to
+    that one; ``other_chars`` counts the characters that the request added besides (results of
+    tools, arguments of calls). The prompt must have grown by all of it; it was dropped if the growth, in
+    tokens as the server counts them, leaves no room for half of the reasoning. ``None`` also where
+    the server counts nothing, the reasoning is short, or the prompt shrank (another fault).
+    """
+    old = before.usage.prompt_tokens if before.usage else None
+    new = after.usage.prompt_tokens if after.usage else None
+    if old is None or new is None or new < old:
+        return None
+    stated = before.usage.reasoning_tokens if before.usage else None
+    thought = stated or len(before.reasoning or "") // _CHARS_A_TOKEN
+    least = other_chars // _SURE_CHARS_A_TOKEN + thought // 2
+    if thought < LEAST_TOKENS or new - old >= least:
+        return None
+    return {"reasoning_tokens": thought, "prompt_grew_by": new - old}
 
 
 def _form(reply: Reply, form: Form) -> Form:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from evalstab.chat import ToolCall
+from evalstab.chat import ToolCall, Usage
 from evalstab.endpoint.base import Reply
-from evalstab.endpoint.replay import UNNAMED, assistant_message, substituted
+from evalstab.endpoint.replay import UNNAMED, assistant_message, reasoning_dropped, substituted
 from tests.endpoint.cases import Case, all_cases
 from tests.endpoint.reading import read_response
 from tests.endpoint.streams import body, call, delta, pieces, read, stream
@@ -145,3 +146,35 @@ def test_cases_that_say_what_goes_back(case: Case) -> None:
     messages = [assistant_message(reply) for reply in replies if reply is not None]
     for wanted in case.expect["sent_back"]:
         assert any(_carries(message, wanted) for message in messages), wanted
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "grew", "other", "dropped"),
+    [
+        ("x" * 1500, 81, 120, True),
+        ("x" * 1500, 400, 120, False),
+        ("x" * 1500, 600, 8000, True),
+        ("x" * 1500, 2400, 8000, False),
+        ("x" * 100, 10, 0, False),
+        ("x" * 1500, -50, 0, False),
+        ("x" * 1500, None, 0, False),
+    ],
+)
+def test_dropped_reasoning(reasoning: str, grew: int | None, other: int, dropped: bool) -> None:
+    before = Reply(reasoning=reasoning, usage=Usage(prompt_tokens=2000, completion_tokens=310))
+    after = Reply(usage=Usage(prompt_tokens=2000 + grew) if grew is not None else None)
+    assert (reasoning_dropped(before, after, other) is not None) is dropped
+
+
+def test_dropped_reasoning_in_the_cases() -> None:
+    for case in all_cases():
+        if not case.id.startswith("seq-") or "reasoning" not in str(case.expect):
+            continue
+        replies = [reply for r in case.responses if (reply := read_response(case, r)[0])]
+        found = [
+            reasoning_dropped(before, after, sum(len(c.arguments) for c in before.tool_calls))
+            for before, after in pairwise(replies)
+            if before.reasoning and after.usage
+        ]
+        wanted = "reasoning.not_replayed" in case.expect["findings"]
+        assert any(found) is wanted, case.id
