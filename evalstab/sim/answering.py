@@ -11,6 +11,7 @@ from evalstab.sim import refusals
 from evalstab.sim.agent import decide
 from evalstab.sim.conversation import Conversation, understand
 from evalstab.sim.counting import Prompt, prompt_of, timings_of, usage_of
+from evalstab.sim.dialect import Dialect
 from evalstab.sim.dice import fingerprint
 from evalstab.sim.faults.draft import Moment, Transport
 from evalstab.sim.faults.striking import strike
@@ -45,6 +46,14 @@ class Admitted:
         return bool(self.body.get("stream"))
 
     @property
+    def dialect(self) -> Dialect:
+        """The dialect of this answer: one request may ask for another form of reasoning."""
+        dialect = self.settings.dialect
+        if dialect.splits and self.body.get("reasoning_split"):
+            return dialect.model_copy(update={"reasoning": "reasoning_details"})
+        return dialect
+
+    @property
     def limit(self) -> int:
         """The most tokens that the answer may have."""
         asked = _asked_limit(self.body)
@@ -69,7 +78,7 @@ class Plan:
     @property
     def form(self) -> Form:
         """The writer of this answer's frames."""
-        return Form(self.admitted.settings.dialect, self.head, list(self.call_ids))
+        return Form(self.admitted.dialect, self.head, list(self.call_ids))
 
     @property
     def usage(self) -> Json:
@@ -101,7 +110,8 @@ def admit(world: World, header: str | None, body: Mapping[str, Any]) -> Admitted
     conversation = understand(body)
     identity = identify(world, header, body, conversation)
     salted = bool(body.get("cache_salt")) or body.get("cache_prompt") is False
-    prompt = prompt_of(dialect, body, warm=identity.trial > 1 and not salted)
+    begin = conversation.begin if conversation.brief else 0
+    prompt = prompt_of(dialect, body, warm=identity.trial > 1 and not salted, begin=begin)
     if refused := _too_long(settings, prompt, body):
         return refused
     if prompt.tokens > settings.context:

@@ -43,8 +43,12 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One request, understood: the brief, the tools on offer, and what was done so far."""
+    """One request, understood: the brief, the tools on offer, and what was done so far.
 
+    ``begin`` is the position of the message that holds the task.
+    """
+
+    begin: int
     prompt: str
     brief: Brief | None
     offer: Offer
@@ -82,6 +86,7 @@ def understand(body: Mapping[str, Any]) -> Conversation:
     messages = [m for m in body.get("messages") or [] if isinstance(m, dict)]
     start, brief = _beginning(messages)
     return Conversation(
+        begin=start,
         prompt=text_of(messages[start].get("content")) if messages else "",
         brief=brief,
         offer=_offer(body),

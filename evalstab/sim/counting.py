@@ -25,24 +25,24 @@ class Prompt:
     cached: int
 
 
-def prompt_of(dialect: Dialect, body: Mapping[str, Any], *, warm: bool) -> Prompt:
+def prompt_of(dialect: Dialect, body: Mapping[str, Any], *, warm: bool, begin: int = 0) -> Prompt:
     """Tokens of the request's prompt.
 
-    The cache holds whatever an earlier step of the same conversation put there, in whole blocks
-    of 16; the first messages only where an earlier trial sent them (``warm``).
+    The cache holds whatever an earlier step put there since the message at ``begin``, in whole
+    blocks of 16; what comes before only where an earlier trial sent it (``warm``).
     """
     messages = [m for m in body.get("messages") or [] if isinstance(m, dict)]
     costs = [_message(dialect, message) for message in messages]
     head = _PER_MESSAGE + (tokens.count(json.dumps(body["tools"])) if body.get("tools") else 0)
     total = head + sum(costs)
-    known = _known(messages)
+    known = _known(messages, begin)
     held = head + sum(costs[: known + 1]) if known is not None else (total - 1) * warm
     return Prompt(total, held // _BLOCK * _BLOCK)
 
 
-def _known(messages: Sequence[Json]) -> int | None:
+def _known(messages: Sequence[Json], begin: int) -> int | None:
     """Position of the last message that an earlier step has already processed."""
-    for at in range(len(messages) - 1, -1, -1):
+    for at in range(len(messages) - 1, begin, -1):
         if messages[at].get("role") == "assistant":
             return at
     return None
@@ -79,6 +79,8 @@ def usage_of(dialect: Dialect, prompt: Prompt, completion: int, reasoning: int) 
         usage["prompt_tokens_details"] = {"cached_tokens": prompt.cached}
     if "reasoning" in dialect.usage:
         usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
+    if "reasoning-on-top" in dialect.usage:
+        usage["reasoning_tokens"] = reasoning
     return usage
 
 

@@ -21,9 +21,9 @@ class Dialect(BaseModel):
 
     name: str
     version: str
-    reasoning: Literal["reasoning", "reasoning_content", "inline"]
+    reasoning: Literal["reasoning", "reasoning_content", "reasoning_details", "inline"]
     replayed: tuple[str, ...]
-    usage: tuple[Literal["cached", "reasoning"], ...]
+    usage: tuple[Literal["cached", "reasoning", "reasoning-on-top"], ...]
     call_id: str
     errors: Literal["nested", "flat", "llamacpp", "minimax", "ollama"]
     overflow: Literal["refuse", "truncate"]
@@ -33,6 +33,7 @@ class Dialect(BaseModel):
     timings: bool = False
     call_finish_on_cut: str = "length"
     never_length: bool = False
+    splits: bool = False
 
 
 @cache

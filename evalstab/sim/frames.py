@@ -129,8 +129,7 @@ class Form:
         if piece.channel == "content":
             return self.delta(f'{{"content": {quoted}}}')
         if piece.channel == "reasoning":
-            field = "content" if self._dialect.reasoning == "inline" else self._dialect.reasoning
-            return self.delta(f'{{"{field}": {quoted}}}')
+            return self.delta(_thought(self._dialect, quoted))
         if piece.channel == "arguments":
             function = f'"function": {{"arguments": {quoted}}}'
             return self.delta(f'{{"tool_calls": [{{"index": {piece.call}, {function}}}]}}')
@@ -150,6 +149,15 @@ class Form:
 
 def _frame(value: Json) -> bytes:
     return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+def _thought(dialect: Dialect, quoted: str) -> str:
+    """A delta with a piece of reasoning in the dialect's field."""
+    if dialect.reasoning == "reasoning_details":
+        part = f'{{"type": "reasoning.text", "index": 0, "text": {quoted}}}'
+        return f'{{"reasoning_details": [{part}]}}'
+    field = "content" if dialect.reasoning == "inline" else dialect.reasoning
+    return f'{{"{field}": {quoted}}}'
 
 
 def error_frame(body: Json) -> bytes:
@@ -179,6 +187,8 @@ def message(dialect: Dialect, sent: Cut, call_ids: list[str]) -> Json:
     answer: dict[str, Any] = {"role": "assistant", "content": content or (None if calls else "")}
     if reasoning and dialect.reasoning == "inline":
         answer["content"] = _THINK + reasoning + _THOUGHT + (content or "")
+    elif reasoning and dialect.reasoning == "reasoning_details":
+        answer["reasoning_details"] = [{"type": "reasoning.text", "index": 0, "text": reasoning}]
     elif reasoning:
         answer[dialect.reasoning] = reasoning
     if calls:

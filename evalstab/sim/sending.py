@@ -131,7 +131,7 @@ def ending(plan: Plan) -> bytes:
 
 def whole(plan: Plan) -> bytes:
     """The body of an answer that is not streamed."""
-    dialect = plan.admitted.settings.dialect
+    dialect = plan.admitted.dialect
     choice = {
         "index": 0,
         "message": message(dialect, plan.sent, list(plan.call_ids)),

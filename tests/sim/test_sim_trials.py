@@ -15,7 +15,7 @@ from evalstab.sim.open import open_sim
 from evalstab.task.deliverables import check_deliverables
 from evalstab.task.load import load_task
 from evalstab.task.model import ANSWER_FILE, Task
-from tests.sim.agent_loop import Trial, run
+from tests.sim.agent_loop import Trial, post, run
 
 TASKS = Path(__file__).parents[2] / "tasks"
 
@@ -151,8 +151,6 @@ def test_without_a_header_conversations_are_told_apart_by_their_start(tmp_path: 
 
 
 def test_a_prompt_without_a_brief_gets_a_sensible_answer(tmp_path: Path) -> None:
-    from tests.sim.agent_loop import post
-
     body = {
         "model": "sim-steady",
         "messages": [{"role": "user", "content": "Wie geht es dir und was ist das hier?"}],
