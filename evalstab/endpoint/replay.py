@@ -50,9 +50,9 @@ def reasoning_dropped(before: Reply, after: Reply, other_chars: int) -> dict[str
 
     ``before`` is the reply whose reasoning went back with the next request, ``after`` the answer to
     that one; ``other_chars`` counts the characters that the request added besides (results of
-    tools, arguments of calls). The prompt must have grown by all of it; it was dropped if the growth, in
-    tokens as the server counts them, leaves no room for half of the reasoning. ``None`` also where
-    the server counts nothing, the reasoning is short, or the prompt shrank (another fault).
+    tools, arguments of calls). The prompt must have grown by all of it; it was dropped if the
+    growth, in tokens as the server counts them, leaves no room for half of the reasoning. ``None``
+    also where the server counts nothing, the reasoning is short, or the prompt shrank.
     """
     old = before.usage.prompt_tokens if before.usage else None
     new = after.usage.prompt_tokens if after.usage else None
