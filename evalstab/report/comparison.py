@@ -1,0 +1,136 @@
+"""Two series for people: a page with one table, and a plot of where each candidate stood."""
+
+from __future__ import annotations
+
+from evalstab.chat import Json
+from evalstab.report import labels, numbers
+from evalstab.report.page import Answer as First
+from evalstab.report.page import Bullets, Paragraph, Report, Section, Table
+
+_HEADER = ("question", "answer", "base", "new", "how sure", "in plain words")
+
+
+def comparison_page(found: Json) -> Report:
+    """The page of a comparison (the document of ``evalstab compare --json``)."""
+    base, new = found["base"], found["new"]
+    warnings = [labels.sentence(w) for w in found["warnings"]]
+    conditions = [labels.sentence(d["sentence"]) for d in found["differences"]]
+    rows = [_stability(found), _worse(found), _consensus(found), _scale(found)]
+    rows += [_rate(one) for one in found["criteria"]]
+    sections = [
+        Section("Conditions", (Bullets(tuple(conditions or ["No condition differs."])),), True),
+        Section("Tests", (Table(_HEADER, tuple(rows), ("left",) * 6), Paragraph(_NOTE)), True),
+    ]
+    return Report(
+        title=f"{labels.name(base['id'], 60)} against {labels.name(new['id'], 60)}",
+        question="Has the judgement changed, and is the new one less stable?",
+        answer=First("none", labels.sentence(found["summary"], 400), ()),
+        notices=tuple(warnings),
+        sections=tuple(sections),
+    )
+
+
+_NOTE = (
+    "p values are corrected for asking several questions at once (Holm). Not shown is no proof of "
+    "equality: only the row on being less stable can say that the new one is no worse."
+)
+
+
+def comparison_table(found: Json) -> str:
+    """The same for a terminal: plain lines."""
+    page = comparison_page(found)
+    lines = [page.title, page.answer.line, ""]
+    lines += [f"! {notice}" for notice in page.notices]
+    for section in page.sections:
+        for block in section.blocks:
+            if isinstance(block, Bullets):
+                lines += [f"- {item}" for item in block.items]
+            elif isinstance(block, Table):
+                lines += ["", *(_line(row) for row in block.rows)]
+            elif isinstance(block, Paragraph):
+                lines += ["", block.text]
+    return "\n".join(lines)
+
+
+def _line(row: tuple[str, ...]) -> str:
+    question, answer, base, new, sure, words = row
+    return f"{question} {answer.upper()}\n    {base} → {new}; {sure}\n    {words}"
+
+
+def _stability(found: Json) -> tuple[str, ...]:
+    one = found["stability"]
+    ratio = one["noise_ratio"]
+    words = "Mean Kendall tau: how far two trials of the same series agree (0 is chance)."
+    if ratio is not None:
+        words += f" Trials of the new one lie {ratio:.2g} times as far apart."
+    return (
+        one["question"],
+        one["answer"],
+        _tau(one["base"]),
+        _tau(one["new"]),
+        _p(one),
+        words,
+    )
+
+
+def _worse(found: Json) -> tuple[str, ...]:
+    one = found["not_worse"]
+    sure = labels.sentence(one.get("ci_low_reason") or "")
+    if one["ci_low"] is not None:
+        limits = numbers.interval(one["ci_low"], one["ci_high"])
+        sure = f"difference {numbers.decimal(one['difference'])}, 90 % interval {limits}"
+    words = "A difference that was not found is no proof of equality; this row can be one."
+    return (
+        one["question"],
+        one["answer"],
+        _tau(found["stability"]["base"]),
+        _tau(found["stability"]["new"]),
+        sure,
+        words,
+    )
+
+
+def _consensus(found: Json) -> tuple[str, ...]:
+    one = found["consensus"]
+    winners = [labels.name(o[0]) if o else "no single order" for o in _orders(one)]
+    words = "Whether the two series agree on another order than each other, taken all trials."
+    if one["tau_between"] is not None:
+        words = (
+            f"Tau between the two consensus orders is {numbers.decimal(one['tau_between'])} "
+            "(1: the same order)."
+        )
+    return one["question"], one["answer"], *(f"first: {w}" for w in winners), _p(one), words
+
+
+def _orders(one: Json) -> list[list[str] | None]:
+    return [one["base_order"], one["new_order"]]
+
+
+def _scale(found: Json) -> tuple[str, ...]:
+    one = found["scale"]
+    means = [one["base_mean"], one["new_mean"]]
+    told = [numbers.points(m) if m is not None else numbers.UNKNOWN for m in means]
+    words = "Mean of the highest total that each trial awarded."
+    return one["question"], one["answer"], told[0], told[1], _p(one), words
+
+
+def _rate(one: Json) -> tuple[str, ...]:
+    told = [f"{hits} of {trials} trials" for hits, trials in (one["base"], one["new"])]
+    words = "Trials with it, counted."
+    return labels.sentence(one["question"]), one["answer"], told[0], told[1], _p(one), words
+
+
+def _tau(side: Json) -> str:
+    if side["kendall_tau"] is None:
+        return f"unknown ({side['ranked']} ranked)"
+    limits = ""
+    if side["ci_low"] is not None:
+        limits = f" ({numbers.interval(side['ci_low'], side['ci_high'])})"
+    return f"{numbers.decimal(side['kendall_tau'])}{limits}, {side['ranked']} trials"
+
+
+def _p(one: Json) -> str:
+    if one["p"] is None:
+        return labels.sentence(one["p_reason"])
+    tail = f", at least {one['smallest_p']:.2g} possible" if "smallest_p" in one else ""
+    return f"p = {one['p_holm']:.2g} after Holm (alone {one['p']:.2g}{tail})"

@@ -1,0 +1,147 @@
+"""``evalstab compare``: two series, the conditions in which they differ, and what that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from evalstab.chat import Json
+from evalstab.errors import FolderError
+from evalstab.gate.comparable import differences, not_varied, require_equal_work
+from evalstab.gate.comparison import TOO_FEW, Pair, compare, criteria_of
+from evalstab.gate.evidence import Evidence, evidence_of
+from evalstab.report import markdown
+from evalstab.report.comparison import comparison_page, comparison_table
+from evalstab.report.comparison_plot import Places, comparison_plot
+from evalstab.series.files import write_json, write_whole
+from evalstab.series.folder import SERIES_FILE, open_series
+from evalstab.workflow.score import SCORES, read_scores, score
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A series, or a frozen copy of its scores; work and conditions are empty where not known."""
+
+    path: Path
+    scores: Json
+    work: Json
+    conditions: Json
+
+    def entry(self) -> Json:
+        """How the side is named in the comparison."""
+        series = self.scores["series"]
+        return {"id": str(series.get("id") or self.path.name), "path": str(self.path)}
+
+
+def compare_series(
+    base: Path, new: Path, declared: Sequence[str] = (), output: Path | None = None
+) -> Json:
+    """Compare two series and write page, plot and JSON; returns the JSON document.
+
+    FolderError where the work or the candidates differ, naming in what; UsageError for a factor
+    that is none. ``output`` is a folder, by default ``compare/`` in the new series.
+    """
+    one, other = side(base), side(new)
+    unknown = require_equal_work(one.work, other.work)
+    pair = Pair(_evidence(one), _evidence(other))
+    if set(pair.base.candidates) != set(pair.new.candidates):
+        raise FolderError(f"{base} and {new} judge different candidates: nothing can be compared")
+    found: Json = {"schema_version": 1, "base": one.entry(), "new": other.entry()}
+    differing = differences(one.conditions, other.conditions, declared)
+    found["declared"] = list(declared)
+    found["differences"] = [
+        {"factor": d.factor, "base": d.base, "new": d.new, "kind": d.kind, "sentence": d.sentence()}
+        for d in differing
+    ]
+    found["warnings"] = [
+        *(d.sentence() for d in differing if d.kind == "undeclared"),
+        *(
+            f"{factor}: declared, but it does not differ"
+            for factor in not_varied(differing, declared)
+        ),
+        *(f"work: cannot tell whether {name} was the same" for name in unknown),
+    ]
+    found |= compare(pair, criteria_of(other.scores["verdict"]))
+    found["summary"] = _summary(found)
+    _write(found, pair, output or _beside(new), one)
+    return found
+
+
+def table(found: Json) -> str:
+    """A comparison for people."""
+    return comparison_table(found)
+
+
+def side(path: Path) -> Side:
+    """A series folder, a folder with frozen scores, or a scores.json file."""
+    if (path / SERIES_FILE).is_file():
+        folder = open_series(path)
+        scores = read_scores(folder) if (path / SCORES).is_file() else score(path)
+        return Side(path, scores, folder.file.work, folder.file.conditions)
+    place = path / SCORES if path.is_dir() else path
+    try:
+        scores = msgspec.json.decode(place.read_bytes(), type=dict)
+    except (OSError, msgspec.DecodeError) as error:
+        raise FolderError(f"{path} is neither a series folder nor scores: {error}") from error
+    if not isinstance(scores.get("trials"), list) or not isinstance(scores.get("series"), dict):
+        raise FolderError(f"{place} holds no scores of a series")
+    scores.setdefault("verdict", {})
+    return Side(path, scores, scores.get("work") or {}, scores.get("conditions") or {})
+
+
+def _evidence(one: Side) -> Evidence:
+    """All judged trials; columns in the order of the ids, so that both sides agree."""
+    scores = dict(one.scores)
+    stability = dict(scores.get("stability") or {})
+    stability["candidates"] = dict(sorted((stability.get("candidates") or {}).items()))
+    return evidence_of(scores | {"stability": stability}, 1)
+
+
+def _summary(found: Json) -> str:
+    """One sentence for each of the two questions."""
+    stability, consensus = found["stability"], found["consensus"]
+    said = []
+    if stability["answer"] == "yes":
+        word = "less" if (stability["difference"] or 0) < 0 else "more"
+        said.append(f"The new series is {word} stable.")
+    elif stability["answer"] == TOO_FEW:
+        said.append("Too few trials to say whether the stability changed.")
+    else:
+        said.append("No change of stability was shown.")
+    if consensus["answer"] == "yes":
+        said.append("The consensus moved: the two series agree on different orders.")
+    elif consensus["answer"] == TOO_FEW:
+        said.append(
+            f"Too few trials to say whether the consensus moved (least possible p "
+            f"{consensus['smallest_p']:.2g})."
+        )
+    else:
+        said.append("No move of the consensus was shown.")
+    worse = {"yes": "It is no worse", "no": "It is worse", "undecided": "Undecided whether worse"}
+    said.append(f"{worse[found['not_worse']['answer']]} than the base by more than 0.10 of tau.")
+    return " ".join(said)
+
+
+def _write(found: Json, pair: Pair, place: Path, one: Side) -> None:
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in one.entry()["id"])[:120]
+    found["files"] = {kind: str(place / f"{name}.{kind}") for kind in ("json", "md", "svg")}
+    page = markdown.render(comparison_page(found))
+    picture = f"\n![Places of each candidate in both series]({name}.svg)\n"
+    plot = comparison_plot(pair.base.candidates, _places(pair.base), _places(pair.new))
+    write_whole(place / f"{name}.svg", plot)
+    write_whole(place / f"{name}.md", page.rstrip() + "\n" + picture)
+    write_json(place / f"{name}.json", found)
+
+
+def _beside(new: Path) -> Path:
+    return (new if new.is_dir() else new.parent) / "compare"
+
+
+def _places(side: Evidence) -> Places:
+    """For each candidate its places, unranked trials left out."""
+    columns = (side.places[:, j] for j in range(len(side.candidates)))
+    return [[float(p) for p in column if not np.isnan(p)] for column in columns]
