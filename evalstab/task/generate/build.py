@@ -156,13 +156,12 @@ def _located(ground: _Ground, around: Frame, drafts: list[Draft]) -> Built:
 
 def _places(text: str) -> Iterator[tuple[int, int, int]]:
     """Start, end and number of each marked fact, as if there were no marks."""
-    removed = begun = number = 0
-    for mark in _MARK.finditer(text):
+    begun = number = 0
+    for removed, mark in enumerate(_MARK.finditer(text)):
         if mark[0] == END_MARK:
             yield begun, mark.start() - removed, number
         else:
             begun, number = mark.start() - removed, ord(mark[0]) - FIRST_MARK
-        removed += 1
 
 
 def _value(lexicon: Lexicon, statement: Statement) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import partial
+from itertools import count
 
 from evalstab.task.generate.cast import Cast, Subject
 from evalstab.task.generate.chance import Chance
@@ -20,6 +21,7 @@ from evalstab.task.generate.statements import Phrasing
 _FIRST_DAY = date(2022, 1, 10)
 _DAYS = 1040
 _TRIES = 60
+_PLAIN_TRIES = 3
 _SECTIONS = 4
 SMALLEST_ROOM = 70
 FIRST_MARK, LAST_MARK, END_MARK = 0xE010, 0xE0FF, "\ue000"
@@ -49,7 +51,7 @@ class Author:
         self.lexicon = lexicon
         self._cast = cast
         self._seed = seed
-        self._fresh = Freshness()
+        self._fresh = Freshness(lexicon.lists["months"])
 
     def write(
         self,
@@ -196,10 +198,14 @@ class _Writing:
         begin = chr(FIRST_MARK + index)
         people = self._people
 
+        tries = count()
+
         def fact() -> str:
             scene = Scene(people, self._places, self._firms, section.when)
-            phrase = self._phrasing.row if desk.sheet else self._phrasing.sentence
-            text = phrase(statement, scene)
+            if desk.sheet:
+                text = self._phrasing.row(statement, scene, plain=next(tries) < _PLAIN_TRIES)
+            else:
+                text = self._phrasing.sentence(statement, scene)
             return f"{begin}{text}{END_MARK}"
 
         return fact

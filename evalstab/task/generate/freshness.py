@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 RUN = 12
 _WORD = re.compile(r"\w+")
-_SENTENCE = re.compile(r"[^!?|\n]+?(?<!\d)[.!?](?=\W|$)")
 _MARK = re.compile(r"[\ue000-\ue0ff]")
 
 
 class Freshness:
-    """Remembers what the documents of a task have said so far."""
+    """Remembers what the documents of a task have said so far.
 
-    def __init__(self) -> None:
+    ``months``: their names do not begin a sentence, so that "14. März" holds no end of one.
+    """
+
+    def __init__(self, months: Sequence[str] = ()) -> None:
+        no_end = rf"(?! (?:{'|'.join(months)})\b)" if months else ""
+        self._sentence = re.compile(rf"[^\s|][^|\n]*?[.!?](?=[”“]?(?:\s|$)){no_end}")
         self._runs: set[str] = set()
         self._sentences: set[str] = set()
         self._tail: list[str] = []
@@ -29,7 +34,7 @@ class Freshness:
         runs = [" ".join(words[i : i + RUN]) for i in range(len(words) - RUN + 1)]
         said = [
             " ".join(found)
-            for sentence in _SENTENCE.findall(plain)
+            for sentence in self._sentence.findall(plain)
             if len(found := _WORD.findall(sentence.casefold())) > 1
         ]
         new, fresh = set(runs), set(said)

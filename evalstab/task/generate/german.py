@@ -33,6 +33,7 @@ _CONTRACTIONS = {
     "in das": "ins",
     "an das": "ans",
 }
+_SEPARATORS = str.maketrans(",.", ".,")
 PREPOSITIONS = ("in", "an", "zu", "von", "bei")
 
 
@@ -78,7 +79,7 @@ def pronoun(somebody: Person) -> str:
 def number(value: float, decimals: int) -> str:
     """A figure as it is written in German: 340.000 or 96,4."""
     text = f"{value:,.{decimals}f}"
-    return text.translate(str.maketrans({",": ".", ".": ","}))
+    return text.translate(_SEPARATORS)
 
 
 def day(when: date, months: tuple[str, ...], *, year: bool = True) -> str:

@@ -33,10 +33,11 @@ class Phrasing:
         scene.begin_sentence()
         return tidy(self._grammar.fill(wording, scene))
 
-    def row(self, statement: Statement, scene: Scene) -> str:
-        """The statement as a row of a table with two columns."""
+    def row(self, statement: Statement, scene: Scene, *, plain: bool) -> str:
+        """The statement as a row of a table with two columns; ``plain``: value beside label."""
         criterion = statement.criterion
-        if statement.role in {"aside", "decoy"} or criterion is None or statement.value is None:
+        evidence = statement.role in {"counts", "overruled"} and plain
+        if criterion is None or statement.value is None or not evidence:
             label = self._lexicon.texts["remark_label"]
             return f"| {label} | {self.sentence(statement, scene)} |"
         label = self._lexicon.wording[criterion].label
