@@ -43,7 +43,7 @@ def decode_json(text: str) -> Decoded | None:
 
 def decode_entities(text: str) -> Decoded | None:
     """Resolve numeric HTML entities; None when there are none."""
-    return Decoded(text, _ENTITY) if "&#" in text and _ENTITY.search(text) else None
+    return Decoded(text, _ENTITY) if "&" in text and _ENTITY.search(text) else None
 
 
 def _resolve(escape: str) -> str:

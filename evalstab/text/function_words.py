@@ -12,21 +12,37 @@ _WORDS = {
     " no not now of on only or other our out she should so some such than that the their them"
     " then there these they this those to too under up was we were what when where which while"
     " who will with would you your",
+    "da": "af alle at blev bliver da de den der deres det dette efter eller en er et for fra før"
+    " han har hvad hvis hvor i ikke ind jeg kan kun man med men mere nu når og også om op over på"
+    " sig skal som så til ud under var ved vi vil være",
     "es": "al como con cuando de del desde donde el ella en entre es esta este está fue ha hasta"
     " la las le lo los más me mi muy no o para pero por porque que se ser si sin sobre son su sus"
     " también tiene un una y ya",
     "fr": "au aux avec ce ces cette comme dans de des donc du elle en est et il ils je la le les"
     " leur lui mais même ne nous on ont ou par pas plus pour qu que qui sa sans se ses si son sont"
     " sur tous tout très un une vous à été être",
+    "hu": "a az azt és egy ez ezt fel ha hogy is kell ki le lehet már meg mint most nem van vagy"
+    " volt új után által amely aki csak de ezek még",
     "it": "a al alla anche che ci come con da dal dalla dei del della delle di e ed gli ha il in"
     " la le lo ma nel nella nelle non o per perché più quando questa questo se si sia sono su sua"
     " suo tra un una uno è",
+    "nl": "aan al alle als bij dan dat de deze die dit door een en er geen gebruikt het hij hoe"
+    " ik in is kan maar me meer met moet na naar niet nog nu of om onder ook op over te tot uit"
+    " van voor was wat we wel werd wordt worden ze zich zijn zo zoals",
+    "no": "av alle at ble blir da de den der det dette eller en er et etter for fra før ha han har"
+    " hva hvis hvor i ikke jeg kan kun man med men mer nå når og også om opp over på seg skal som"
+    " så til under ut var ved vi vil være",
     "pl": "a aby albo ale bez być co czy dla do gdy i ich jak jako jest jeśli już każdy który"
     " która które lub ma może można na nad nie niż o od oraz po pod przez przy są się tak także"
     " tego ten to tylko tym w we z za że",
     "pt": "a ao aos as com como da das de do dos e ela ele em entre era essa este foi isso já mais"
     " mas muito na nas não no nos o os ou para pela pelo por quando que se sem ser seu sua são"
     " também tem um uma à é",
+    "ro": "a al ale am ar are au ca care ce cu că când de din dar după este fi fost iar în la mai"
+    " nu o pe pentru prin sau se si sunt un unde unei unui va și să",
+    "sv": "alla att av bara blir den denna det dig din där efter ej eller en ett finns för från ha"
+    " han har här i inte kan med men mer nu när och också om på sig ska skall som så till under ut"
+    " utan var vi vid vill är över",
     "tr": "ama ancak bir bu böyle çok da daha de değil diye en gibi göre hem her için ile ise"
     " kadar ki mi mı ne o olan olarak oldu olduğu olur sonra şu ve veya ya",
     "ru": "а без более был была были было быть в во вы где да для до его ее если есть же за и из"

@@ -24,6 +24,7 @@ from .spans import Span, Tier
 MIN_LETTERS = 20
 SURE_LETTERS = 40
 SHORT_MARGIN = 0.3
+CLEAR_MARGIN = 0.9
 MIN_WORDS = 4
 MIN_LOWER_WORDS = 3
 MIN_LOWER_SHARE = 0.4
@@ -152,7 +153,11 @@ class _Vote:
 
 
 def _votes(words: tuple[str, ...], expectation: Expectation) -> _Vote | None:
-    """The other language that the detectors see, or None."""
+    """The other language that the detectors see, or None.
+
+    Where the first detector is clear about 40 letters and more, the small words of running text
+    are the second vote; langdetect, which is slow, decides the rest.
+    """
     prose, expected = " ".join(words), _detector_tag(expectation.primary)
     candidates = tuple(_detector_tag(tag) for tag in expectation.candidates)
     scores = first_detector(candidates).scores(prose)
@@ -160,6 +165,8 @@ def _votes(words: tuple[str, ...], expectation: Expectation) -> _Vote | None:
     if language == expected:
         return None
     margin = scores[language] - scores.get(expected, 0.0)
+    if margin > CLEAR_MARGIN and _is_running(words, language) and _letters(words) >= SURE_LETTERS:
+        return _Vote(language, 2, margin)
     second = second_detector(candidates)
     confirmed = second.scores(prose)
     top = max(confirmed, key=lambda tag: confirmed[tag], default=expected)
@@ -171,11 +178,20 @@ def _votes(words: tuple[str, ...], expectation: Expectation) -> _Vote | None:
 
 def _tier(words: tuple[str, ...], vote: _Vote) -> Tier | None:
     """How sure a vote is; None for a short one without a wide margin or a function word."""
-    small = function_words(words, vote.language)
-    running = small is None or small >= max(1, len(words) // _WORDS_PER_FUNCTION_WORD)
-    if sum(map(len, words)) >= SURE_LETTERS:
+    running = _is_running(words, vote.language) is not False
+    if _letters(words) >= SURE_LETTERS:
         return "sure" if running and vote.votes == 2 else "probable"
     return "probable" if running and vote.margin > SHORT_MARGIN else None
+
+
+def _is_running(words: tuple[str, ...], language: str) -> bool | None:
+    """Whether words are running text of a language; None where its small words are unknown."""
+    small = function_words(words, language)
+    return None if small is None else small >= max(1, len(words) // _WORDS_PER_FUNCTION_WORD)
+
+
+def _letters(words: tuple[str, ...]) -> int:
+    return sum(map(len, words))
 
 
 def _dominant(sentence: Sentence) -> tuple[str, tuple[str, ...]]:

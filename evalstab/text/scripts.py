@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from .characters import CONTROL, classify, is_mark, long_name, prefilter, script_of
+from .characters import classify, is_mark, long_name, script_of
 from .escapes import decode_entities, decode_json
 from .expected import Expectation
 from .han import guess_han_language
@@ -15,6 +15,7 @@ from .oddities import odd_spans
 from .policy import is_emoticon, mitigation
 from .runs import Atom, Run, bridge, split_by_source
 from .spans import Span
+from .suspects import suspects
 from .words import MixedWord, boundaries, judge_words
 from .zones import Zones
 
@@ -58,14 +59,12 @@ class _Scan:
 
 def _scan(text: str, expectation: Expectation, inputs: InputIndex | None) -> list[Span]:
     allowed = expectation.scripts
-    pattern = prefilter(allowed, expectation.east_asian)
-    suspicious = [match.span() for match in pattern.finditer(text)]
-    suspicious += [match.span() for match in CONTROL.finditer(text)]
+    suspicious = suspects(text, expectation)
     meetings = boundaries(text, allowed)
     if not suspicious and not meetings:
         return []
     scan = _Scan(text, allowed, inputs, Zones(text))
-    atoms = list(_atoms(text, sorted(suspicious), allowed))
+    atoms = list(_atoms(text, suspicious, allowed))
     words, letters = judge_words(text, [a for a in atoms if a.kind == "script"], meetings, allowed)
     runs, alone = bridge(text, letters, [a for a in atoms if a.kind != "script"])
     spans = [_homoglyph(scan, word) for word in words]

@@ -7,10 +7,11 @@ import numpy as np
 from .entropy import SURE_RATIO, WINDOW, compression_ratio, low_entropy
 from .loops import Loop
 from .periodic import SLACK, loop_of, periodic_stretches
-from .tokens import tokenise
+from .tokens import Tokens, iterate_tokens
 
 _KEEP = 24_000
 _MAX_TOKENS = 4096
+_MAX_WORDS = 50_000
 
 
 class TailWatch:
@@ -18,8 +19,8 @@ class TailWatch:
 
     Every `every` characters the last 4,096 tokens (at most 24,000 characters) are tested for a
     periodic tail of at least `min_tokens` tokens and three copies, and the last 8,000
-    characters for low entropy. One test takes a few milliseconds; the memory is that of the
-    tail. The same loop is told once; `done` says that one was told.
+    characters for low entropy. Each character is read once, a test takes about a millisecond,
+    and the memory is that of the tail. One loop is told; `done` says that it was.
     """
 
     def __init__(self, every: int = 1024, min_tokens: int = 200) -> None:
@@ -33,35 +34,58 @@ class TailWatch:
         self._waiting = 0
         self._tail = ""
         self._length = 0
+        self._numbers: dict[str, int] = {}
+        self._tokens: list[tuple[int, int, int]] = []
+        self._read = 0
 
     def feed(self, delta: str) -> Loop | None:
         """Take more text; offsets of the loop count from the start of the stream."""
+        if self.done:
+            return None
         self._parts.append(delta)
         self._waiting += len(delta)
-        if self.done or self._waiting < self._every:
+        if self._waiting < self._every:
             return None
         self._length += self._waiting
         self._waiting = 0
         self._tail = "".join([self._tail, *self._parts])[-_KEEP:]
         self._parts.clear()
-        return self._test()
-
-    def _test(self) -> Loop | None:
+        self._read_on()
         found = self._periodic() or self._repetitive()
-        if found is None:
-            return None
-        self.done = True
-        offset = self._length - len(self._tail)
-        return replace(found, start=found.start + offset, end=found.end + offset)
+        self.done = found is not None
+        return found
+
+    @property
+    def _offset(self) -> int:
+        return self._length - len(self._tail)
+
+    def _read_on(self) -> None:
+        """Number the tokens that are complete, those that the end may still change left out."""
+        offset = self._offset
+        start = max(self._read, offset)
+        last = start
+        for word, first, end in iterate_tokens(self._tail, start - offset):
+            if end == len(self._tail):
+                break
+            number = self._numbers.setdefault(word.casefold(), len(self._numbers))
+            self._tokens.append((number, first + offset, end + offset))
+            last = end + offset
+        self._read = last
+        kept = [token for token in self._tokens[-_MAX_TOKENS:] if token[1] >= offset]
+        self._tokens = kept
+        if len(self._numbers) > _MAX_WORDS:
+            self._numbers, self._tokens, self._read = {}, [], 0
 
     def _periodic(self) -> Loop | None:
-        tokens = tokenise(self._tail)
-        skipped = max(0, len(tokens) - _MAX_TOKENS)
-        ids = np.ascontiguousarray(tokens.ids[skipped:])
-        for first, last, period in periodic_stretches(ids):
+        if len(self._tokens) < self._min_tokens:
+            return None
+        ids, starts, ends = np.array(self._tokens, dtype=np.int64).T
+        offset = self._offset
+        for first, last, period in periodic_stretches(np.ascontiguousarray(ids)):
             if last >= len(ids) - SLACK and last - first >= self._min_tokens:
-                stretch = (first + skipped, last + skipped, period)
-                return loop_of(self._tail, tokens, stretch, recovered=False)
+                tokens = Tokens(ids, starts - offset, ends - offset, ())
+                stretch = (first, last, period)
+                return self._moved(loop_of(self._tail, tokens, stretch, recovered=False))
         return None
 
     def _repetitive(self) -> Loop | None:
@@ -71,4 +95,7 @@ class TailWatch:
         found = low_entropy(self._tail)
         if found is None or found.tier != "sure" or found.detail["recovered"]:
             return None
-        return found
+        return self._moved(found)
+
+    def _moved(self, loop: Loop) -> Loop:
+        return replace(loop, start=loop.start + self._offset, end=loop.end + self._offset)

@@ -1,5 +1,6 @@
 """A text as numbered tokens, the common ground of all repetition measures."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
@@ -43,16 +44,21 @@ def tokenise(text: str, *, fold: bool = True) -> Tokens:
     fresh = count()
     ids: list[int] = []
     places: list[tuple[int, int]] = []
-    for match in _TOKEN.finditer(text):
-        word = match.group()
+    for word, start, end in iterate_tokens(text):
         key = word.casefold() if fold else word
         number = numbers.get(key)
         if number is None:
             number = numbers[key] = next(fresh)
         ids.append(number)
-        places.append(match.span())
+        places.append((start, end))
     offsets = np.array(places, dtype=np.int64).reshape(-1, 2)
     return Tokens(np.array(ids, dtype=np.int64), offsets[:, 0], offsets[:, 1], tuple(numbers))
+
+
+def iterate_tokens(text: str, start: int = 0) -> Iterator[tuple[str, int, int]]:
+    """The tokens from an offset on, with their start and end."""
+    for match in _TOKEN.finditer(text, start):
+        yield match.group(), *match.span()
 
 
 def gram_hashes(ids: Ids, size: int) -> Ids:

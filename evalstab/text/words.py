@@ -135,5 +135,6 @@ def _honest_pair(runs: list[tuple[str, list[str]]], intruder: str, *, both_allow
     odd = first if runs[0][0] == intruder else second
     passes = _LOOKALIKE.get(intruder, frozenset()).issuperset(odd)
     if both_allowed:
-        return not passes or (len(odd) > 1 and all(map(str.isupper, odd)))
+        latin = first if runs[0][0] == "Latn" else second
+        return not passes or (len(latin) > 1 and all(map(str.isupper, latin)))
     return len(odd) >= _GLUED and not passes

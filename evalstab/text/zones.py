@@ -104,7 +104,7 @@ def _containing(intervals: list[Interval], position: int) -> Interval | None:
 
 
 def _fences(text: str) -> Iterator[Interval]:
-    if "```" not in text and "~~~" not in text:
+    if "`" not in text and "~" not in text:
         return
     opened: tuple[int, str] | None = None
     for match in _FENCE.finditer(text):
@@ -121,7 +121,7 @@ def _fences(text: str) -> Iterator[Interval]:
 
 def _display_math(text: str) -> Iterator[Interval]:
     for opener, closer in (("$$", "$$"), ("\\[", "\\]")):
-        position = text.find(opener)
+        position = text.find(opener) if opener[0] in text else -1
         while position >= 0:
             end = text.find(closer, position + 2)
             if end < 0:

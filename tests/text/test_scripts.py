@@ -170,7 +170,7 @@ def test_glued_words_are_a_foreign_script() -> None:
 
 
 def test_mixed_words_where_both_scripts_are_allowed() -> None:
-    text = "USBшный HTTPсервер, API-шка, спаcибо, Cпасибо."
+    text = "USBшный HTTPсервер, UIDов, API-шка, спаcибо, Cпасибо."
     assert pieces(text, "ru") == [("homoglyph", "спаcибо"), ("homoglyph", "Cпасибо")]
 
 
