@@ -50,7 +50,8 @@ def compare(pair: Pair, criteria: Sequence[str] = DEFAULT_CRITERIA) -> Json:
     """All tests and numbers of two series as plain data.
 
     ``criteria`` are count keys of a gate, tested by Fisher's exact test beside stability, consensus
-    and scale. p values carry Holm's correction over all of them as ``p_holm``.
+    and scale. p values carry Holm's correction over all of them that can reject at all (Tarone
+    1990) as ``p_holm``: a count that no trial has cannot change, and costs the others nothing.
     """
     found: Json = {
         "stability": _stability(pair),
@@ -59,7 +60,7 @@ def compare(pair: Pair, criteria: Sequence[str] = DEFAULT_CRITERIA) -> Json:
     }
     rates = [_rate(pair, key) for key in criteria]
     family = [*found.values(), *rates]
-    tested = [one for one in family if one["p"] is not None]
+    tested = [one for one in family if one["p"] is not None and one.get("least_p", 0) <= ALPHA]
     for one, adjusted in zip(tested, holm([one["p"] for one in tested]), strict=True):
         one["p_holm"] = adjusted
     for one in family:
@@ -109,6 +110,7 @@ def _consensus(pair: Pair) -> Json:
     put(found, "f", test.f, test.reason or "")
     put(found, "r2", test.r2, test.reason or "")
     found |= {"smallest_p": least, "exact": test.exact}
+    found["base_first"], found["new_first"] = _first(pair.base), _first(pair.new)
     orders = [_order(pair.base), _order(pair.new)]
     found["base_order"], found["new_order"] = orders
     tau = None
@@ -125,6 +127,13 @@ def _order(side: Evidence) -> list[str] | None:
     if found is None or found.optima != 1:
         return None
     return [side.candidates[column] for column in found.orders[0]]
+
+
+def _first(side: Evidence) -> list[str]:
+    """Who stands first in the consensus orders that were found, several where they disagree."""
+    found = kemeny(side.places)
+    columns = {order[0] for order in found.orders if order} if found else set()
+    return [side.candidates[column] for column in sorted(columns)]
 
 
 def _scale(pair: Pair) -> Json:
@@ -147,9 +156,17 @@ def _rate(pair: Pair, key: str) -> Json:
     found: Json = {"question": f"Has {key} changed?", "test": "Fisher's exact test", "key": key}
     put(found, "p", test.value, test.reason or "")
     found |= {"base": [hits[0], sizes[0]], "new": [hits[1], sizes[1]]}
+    found["least_p"] = _least_fisher(sum(hits), *sizes)
     put(found, "ci_low", limits.low, limits.reason or "")
     put(found, "ci_high", limits.high, limits.reason or "")
     return found
+
+
+def _least_fisher(hits: int, n1: int, n2: int) -> float:
+    """The least p that any split of so many hits over both series could give."""
+    splits = {max(0, hits - n2), min(hits, n1)}
+    found = (fisher_exact_p(k, n1, hits - k, n2).value for k in splits)
+    return min(1.0 if p is None else p for p in found)
 
 
 def _decide(found: Json) -> None:
@@ -159,6 +176,7 @@ def _decide(found: Json) -> None:
         found["p_holm_reason"] = found["p_reason"]
         found["answer"] = TOO_FEW
         return
+    found.setdefault("p_holm", found["p"])
     found["answer"] = "yes" if found["p_holm"] <= ALPHA else "not shown"
 
 

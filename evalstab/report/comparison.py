@@ -92,7 +92,8 @@ def _worse(found: Json) -> tuple[str, ...]:
 
 def _consensus(found: Json) -> tuple[str, ...]:
     one = found["consensus"]
-    winners = [labels.name(o[0]) if o else "no single order" for o in _orders(one)]
+    firsts = (one["base_first"], one["new_first"])
+    winners = [" or ".join(map(labels.name, first[:4])) or "nobody" for first in firsts]
     words = "Whether the two series agree on another order than each other, taken all trials."
     if one["tau_between"] is not None:
         words = (
@@ -100,10 +101,6 @@ def _consensus(found: Json) -> tuple[str, ...]:
             "(1: the same order)."
         )
     return one["question"], one["answer"], *(f"first: {w}" for w in winners), _p(one), words
-
-
-def _orders(one: Json) -> list[list[str] | None]:
-    return [one["base_order"], one["new_order"]]
 
 
 def _scale(found: Json) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Records and tables that others made: read here, judged like our own."""
