@@ -9,7 +9,7 @@ from typing import Any
 from evalstab.chat import Json
 from evalstab.sim import refusals
 from evalstab.sim.agent import decide
-from evalstab.sim.conversation import Conversation, understand
+from evalstab.sim.conversation import Conversation, text_of, understand
 from evalstab.sim.counting import Prompt, prompt_of, timings_of, usage_of
 from evalstab.sim.dialect import Dialect
 from evalstab.sim.dice import fingerprint
@@ -22,6 +22,7 @@ from evalstab.sim.pace import Schedule, fixed_schedule, model_schedule
 from evalstab.sim.refusals import Refusal
 from evalstab.sim.turn import Injection, Turn
 from evalstab.sim.world import Identity, Settings, World
+from evalstab.task.variation import COLD_START
 
 _EPOCH = 1_770_000_000
 _TRUNCATED_SPARE = 2
@@ -109,7 +110,7 @@ def admit(world: World, header: str | None, body: Mapping[str, Any]) -> Admitted
         return refusals.bad_json(dialect, "messages: a list with at least one message is needed")
     conversation = understand(body)
     identity = identify(world, header, body, conversation)
-    salted = bool(body.get("cache_salt")) or body.get("cache_prompt") is False
+    salted = _salted(body)
     begin = conversation.begin if conversation.brief else 0
     prompt = prompt_of(dialect, body, warm=identity.trial > 1 and not salted, begin=begin)
     if refused := _too_long(settings, prompt, body):
@@ -126,11 +127,19 @@ def admit(world: World, header: str | None, body: Mapping[str, Any]) -> Admitted
         prompt=prompt,
         fingerprint=world.fingerprint,
         moment=Moment(
-            in_flight=world.in_flight + 1,
+            in_flight=world.in_flight,
             fresh=world.once(identity, conversation.step),
             stream=bool(body.get("stream")),
         ),
     )
+
+
+def _salted(body: Mapping[str, Any]) -> bool:
+    """Whether the request keeps its prompt out of what the prefix cache holds of other trials."""
+    first = body["messages"][0]
+    text = text_of(first.get("content")) if isinstance(first, dict) else ""
+    leads = COLD_START.match(text) is not None
+    return leads or bool(body.get("cache_salt")) or body.get("cache_prompt") is False
 
 
 def _too_long(settings: Settings, prompt: Prompt, body: Mapping[str, Any]) -> Refusal | None:

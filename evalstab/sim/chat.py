@@ -38,12 +38,13 @@ class Chat:
         }
         raw = await _body(receive)
         clock = Clock(time.monotonic())
-        admitted = self._admit(headers, raw)
-        if isinstance(admitted, Refusal):
-            await mishaps.refuse(wire, admitted)
-            return
         async with self._counted(), _watched(receive, wire):
-            await self._answer(wire, admitted, clock)
+            # In a thread: a long prompt takes a while, and other streams must not wait for it.
+            admitted = await asyncio.to_thread(self._admit, headers, raw)
+            if isinstance(admitted, Refusal):
+                await mishaps.refuse(wire, admitted)
+            else:
+                await self._answer(wire, admitted, clock)
 
     def _admit(self, headers: Mapping[str, str], raw: bytes | None) -> Admitted | Refusal:
         world = self._world

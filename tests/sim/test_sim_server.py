@@ -186,9 +186,10 @@ def test_reasoning_sent_back_in_another_field_is_dropped() -> None:
 
 def test_minimax_splits_reasoning_off_where_asked() -> None:
     with open_sim("steady", dialect="minimax") as url:
-        body = _answer(reasoning_split=True)
-        whole = json.loads(post(f"{url}/v1/chat/completions", body))["choices"][0]["message"]
-        events = list(frames(post(f"{url}/v1/chat/completions", body | {"stream": True})))
+        chat, body, trial = f"{url}/v1/chat/completions", _answer(), {"X-Evalstab-Trial": "s/1/1"}
+        body["reasoning_split"] = True
+        whole = json.loads(post(chat, body, trial))["choices"][0]["message"]
+        events = list(frames(post(chat, body | {"stream": True}, trial)))
     streamed = "".join(
         part["text"]
         for event in events
