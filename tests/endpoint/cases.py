@@ -15,7 +15,7 @@ from typing import Any
 
 from evalstab.chat import ToolSpec
 from evalstab.endpoint.base import Asked, Reply
-from evalstab.findings import CODES, UNFINISHED, Finding
+from evalstab.findings import CODES, Finding
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "wire"
 _TEXT = {"type": "string"}
@@ -169,11 +169,6 @@ def compare_calls(wanted: Sequence[dict[str, Any]], replies: Sequence[Reply]) ->
 def codes_of(findings: Iterable[Finding]) -> set[str]:
     """The codes of some findings."""
     return {found.code for found in findings}
-
-
-def unfinished(codes: Iterable[str]) -> set[str]:
-    """Those codes that stand for an unfinished call."""
-    return set(codes) & UNFINISHED
 
 
 def _stripped(text: str | None) -> str | None:
