@@ -73,6 +73,13 @@ class Hardware(_Part):
     watch: bool = True
 
 
+class Price(_Part):
+    """What a million tokens cost, in whatever currency; for ``evalstab plan`` only."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
 class EndpointSettings(_Part):
     """One ``[endpoints.NAME]`` table; see docs/reference.md for each key."""
 
@@ -98,6 +105,7 @@ class EndpointSettings(_Part):
     engine: str | None = None
     launch: Launch | None = None
     hardware: Hardware = Hardware()
+    price: Price | None = None
 
 
 class ConfigFile(_Part):

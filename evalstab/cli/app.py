@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evalstab.cli import compare, gate, report, resume, run, score, sim, stability, task
+from evalstab.cli import compare, gate, plan, report, resume, run, score, sim, stability, task
 
 app = typer.Typer(
     name="evalstab",
@@ -48,6 +48,7 @@ app.command("score", epilog=score.EXAMPLES)(score.command)
 app.command("gate", epilog=gate.EXAMPLES)(gate.command)
 app.command("compare", epilog=compare.EXAMPLES)(compare.command)
 app.command("stability", epilog=stability.EXAMPLES)(stability.command)
+app.command("plan", epilog=plan.EXAMPLES)(plan.command)
 app.command("report", epilog=report.EXAMPLES)(report.command)
 app.add_typer(sim.app, name="sim")
 app.add_typer(task.app, name="task")

@@ -42,6 +42,14 @@ NoEarlyStop = Annotated[
         "--no-early-stop", help="All trials, even if the verdict is in.", rich_help_panel=LIMITS
     ),
 ]
+Against = Annotated[
+    Path | None,
+    typer.Option(
+        help="Alternate trials with the conditions of this series, then compare.",
+        rich_help_panel=BASIC,
+        metavar="DIR",
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(help="Seed of this tool itself; never sent.", rich_help_panel=CONDITIONS),

@@ -44,6 +44,7 @@ def command(
     repeats: opt.Repeats = None,
     gate: opt.Gate = None,
     no_early_stop: opt.NoEarlyStop = False,
+    against: opt.Against = None,
     seed: opt.Seed = None,
     concurrency: opt.Concurrency = "1",
     thinking: opt.Thinking = None,
@@ -60,7 +61,7 @@ def command(
 ) -> None:
     """Run a task N times against an endpoint, score how stable it was, and report it."""
     from evalstab.cli.people import people_for, show
-    from evalstab.workflow.run import run
+    from evalstab.workflow.against import run
 
     outcome = run(request_of(ctx.params), people_for(silent if quiet else say, quiet=quiet))
     show(outcome, as_json=as_json, quiet=quiet)
@@ -89,6 +90,7 @@ def request_of(params: dict[str, Any]) -> RunRequest:
         repeats=params["repeats"],
         gate=params["gate"],
         early_stop=not params["no_early_stop"],
+        against=params["against"],
         concurrency=parse_levels(params["concurrency"]),
         seed=params["seed"],
         out=params["out"],

@@ -57,7 +57,8 @@ def looks_of(policy: Policy, planned: int) -> list[int]:
     for rule in policy.rules:
         if rule.kind == "metric":
             looks |= {look.trials for look in look_plan(rule, policy, planned).looks}
-    if len(looks) == 1 and any(rule.kind in ("count", "rate") for rule in policy.rules):
+    kinds = {rule.kind for rule in policy.rules}
+    if "metric" not in kinds and kinds & {"count", "rate"}:
         looks |= {*range(min(policy.min_valid, planned), planned)}
     return sorted(looks)
 

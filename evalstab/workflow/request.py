@@ -46,6 +46,7 @@ class RunRequest:
     cache: Literal["warm", "cold"] = "warm"
     gate: str | None = None
     early_stop: bool = True
+    against: Path | None = None
     out: Path | None = None
 
 

@@ -72,8 +72,8 @@ def run(request: RunRequest, people: People) -> Outcome:
             "(name one with --endpoint or --base-url)"
         )
     with ExitStack() as stack:
-        prepared = _with_simulator(prepared, root, people, stack)
-        ready = _async(_preflight(prepared.settings))
+        prepared = with_simulator(prepared, root, people, stack)
+        ready = on_a_loop(preflighted(prepared.settings))
         prepared = replace(prepared, settings=ready.settings)
         for note in ready.notes:
             people.announce(note)
@@ -102,8 +102,8 @@ def resume(
         stack.enter_context(locked(root))
         prepared = gated(recorded(folder, repeats), folder, gate, early_stop=early_stop)
         if wants_more(prepared, folder):
-            prepared = _with_simulator(prepared, root, people, stack)
-            _async(_preflight(prepared.settings))
+            prepared = with_simulator(prepared, root, people, stack)
+            on_a_loop(preflighted(prepared.settings))
         return _finish(prepared, folder, people)
 
 
@@ -112,9 +112,16 @@ def _finish(prepared: Prepared, folder: SeriesFolder, people: People) -> Outcome
     if wants_more(prepared, folder):
         stop = stop_for(prepared, folder, people.announce)
         try:
-            _async(_carry_out(prepared, folder, people, stop))
+            on_a_loop(carry_out(prepared, folder, people, stop))
         except EndpointUnusable as error:
             problem = str(error)
+    return finished(prepared, folder, people, problem)
+
+
+def finished(
+    prepared: Prepared, folder: SeriesFolder, people: People, problem: str | None
+) -> Outcome:
+    """Score and report a series as far as it came; ``problem`` is what ended it early."""
     scores = score(folder.root)
     problem = problem or unjudgeable(scores, folder)
     tell(prepared, scores, people.announce)
@@ -122,7 +129,8 @@ def _finish(prepared: Prepared, folder: SeriesFolder, people: People) -> Outcome
     return Outcome(folder.root, scores, code, problem)
 
 
-def _with_simulator(prepared: Prepared, root: Path, people: People, stack: ExitStack) -> Prepared:
+def with_simulator(prepared: Prepared, root: Path, people: People, stack: ExitStack) -> Prepared:
+    """The request with a simulated endpoint started for it, where it asks for one."""
     if prepared.simulated is None:
         return prepared
     task = prepared.task
@@ -139,7 +147,8 @@ def _with_simulator(prepared: Prepared, root: Path, people: People, stack: ExitS
     return replace(prepared, settings=settings)
 
 
-async def _preflight(settings: EndpointSettings) -> Preflight:
+async def preflighted(settings: EndpointSettings) -> Preflight:
+    """Check, before anything is written, that the endpoint can be measured."""
     client = OpenAIChat(settings, os.environ.get(settings.api_key_env))
     try:
         return await preflight(client, settings)
@@ -147,9 +156,10 @@ async def _preflight(settings: EndpointSettings) -> Preflight:
         await client.close()
 
 
-async def _carry_out(
+async def carry_out(
     prepared: Prepared, folder: SeriesFolder, people: People, stop: Stop | None = None
 ) -> list[TrialEnded]:
+    """Run or go on with all trials of a prepared series."""
     settings, task = prepared.settings, prepared.task
     client = OpenAIChat(settings, os.environ.get(settings.api_key_env))
     plan = SeriesPlan(
@@ -185,7 +195,7 @@ async def _never(_done: int) -> bool:
     return False
 
 
-def _async(work: Coroutine[Any, Any, _T]) -> _T:
+def on_a_loop(work: Coroutine[Any, Any, _T]) -> _T:
     """Run on a fresh event loop; SIGINT and SIGTERM end it with Interrupted."""
 
     async def guarded() -> _T:
