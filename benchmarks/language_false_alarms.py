@@ -16,23 +16,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from loop_tables import loop_table, rewording_table
 from manual_pages import Leftovers, is_character_table, languages, pages
-from reasoning_texts import LOOPS, honest, looping
+from tables import rate, table
 
-from evalstab.statistics.intervals import wilson
 from evalstab.text.detectors import first_detector, second_detector
 from evalstab.text.expected import Expectation
 from evalstab.text.inputs import InputIndex
 from evalstab.text.language import SURE_LETTERS, decidable, scan_languages
 from evalstab.text.prose import sentences
-from evalstab.text.repetition import (
-    RewordingProfile,
-    degenerate,
-    judge_rewording,
-    low_entropy,
-    rewording_profile,
-    verbatim_loops,
-)
+from evalstab.text.repetition import degenerate, low_entropy, verbatim_loops
 from evalstab.text.scripts import scan_scripts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,21 +38,6 @@ PAGES = 160
 CHANNELS = {"tool_args": "arguments", "files": "file"}
 
 Sample = tuple[str, tuple[str, ...]]
-
-
-def rate(hits: int, total: int) -> str:
-    """A share in per cent with Wilson's 95 % interval."""
-    interval = wilson(hits, total)
-    if interval.low is None or interval.high is None:
-        return "–"
-    share = 100 * hits / total
-    return f"{share:.2f} % ({100 * interval.low:.2f}–{100 * interval.high:.2f})"
-
-
-def table(head: list[str], rows: list[list[object]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 def labelled_cases() -> str:
@@ -225,46 +203,6 @@ def script_table() -> str:
     head = ["expected", "pages", "million characters", "pages with a sure script span"]
     head += ["with a probable one", "with a sure loop", "with a probable one"]
     return table(head, rows)
-
-
-def loop_table(seeds: int = 12, characters: int = 48_000) -> str:
-    """Share of synthetic loops found, by kind and onset."""
-    rows: list[list[object]] = []
-    honest_texts = [honest(seed, characters) for seed in range(seeds)]
-    alarms = sum(bool(verbatim_loops(t)) for t in honest_texts)
-    entropy = sum(low_entropy(t) is not None for t in honest_texts)
-    rows.append(["honest", "–", rate(alarms, seeds), rate(entropy, seeds)])
-    for kind in LOOPS:
-        for onset in (0.5, 0.8):
-            texts = [looping(kind, seed, characters, onset) for seed in range(seeds)]
-            exact = sum(any(loop.tier == "sure" for loop in verbatim_loops(t)) for t in texts)
-            dense = sum(low_entropy(t) is not None for t in texts)
-            rows.append([kind, f"{onset:.0%}", rate(exact, seeds), rate(dense, seeds)])
-    return table(["kind", "begins at", "verbatim loop", "low entropy"], rows)
-
-
-def rewording_table(seeds: int = 8) -> str:
-    """Share judged a reworded loop, against references of the same and of other lengths."""
-    lengths = (48_000, 110_000, 240_000)
-    references = {n: [rewording_profile(honest(s, n)) for s in range(10)] for n in lengths}
-    rows: list[list[object]] = []
-    for kind, onset in (("honest", 0.0), ("reword", 0.5), ("reword", 0.8), ("reword_all", 0.5)):
-        for n in lengths:
-            made = [
-                honest(500 + s, n) if kind == "honest" else looping(kind, 500 + s, n, onset)
-                for s in range(seeds)
-            ]
-            profiles = [rewording_profile(text) for text in made]
-            others = [p for length in lengths if length != n for p in references[length]]
-            cells = [_judged(profiles, pool) for pool in (references[n], others, [])]
-            rows.append([kind, f"{onset:.0%}", n, *cells])
-    head = ["kind", "begins at", "characters", "same length", "other lengths", "no references"]
-    return table(head, rows)
-
-
-def _judged(profiles: list[RewordingProfile], pool: list[RewordingProfile]) -> str:
-    hits = sum(judge_rewording(profile, pool).reworded is True for profile in profiles)
-    return f"{hits} of {len(profiles)}"
 
 
 def build() -> str:
