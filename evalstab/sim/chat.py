@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from evalstab.chat import Json
 from evalstab.sim import mishaps, refusals
 from evalstab.sim.answering import Admitted, Plan, admit, plan
-from evalstab.sim.identity import HEADER
+from evalstab.sim.identity import HEADER, NAMELESS
 from evalstab.sim.refusals import Refusal
 from evalstab.sim.sending import Clock, Wire, ending, send_frames, wait_for_all, watch, whole
 from evalstab.sim.truth import TruthFile
@@ -74,6 +74,8 @@ class Chat:
     async def _answer(self, wire: Wire, admitted: Admitted, clock: Clock) -> None:
         decided = await asyncio.to_thread(plan, admitted)
         if decided.transport and decided.transport.kind in mishaps.BROKEN_OFF:
+            if admitted.conversation.step == 1 and admitted.identity.series == NAMELESS:
+                self._world.broke_off(admitted.conversation.prompt, admitted.identity.trial)
             await self._note(decided, clock)
             await mishaps.break_off(self._world, wire, decided, clock)
             return

@@ -14,6 +14,8 @@ from evalstab.sim.mind import Mind
 from evalstab.sim.world import Identity, World
 
 HEADER = "x-evalstab-trial"
+NAMELESS = "-"
+"""The series of requests that carry no header."""
 _HEADER = re.compile(r"(.{1,300})/(\d{1,7})/(\d{1,3})")
 _MARK = re.compile(r"([0-9a-f]{6})([0-9a-f]{2})$")
 
@@ -36,8 +38,8 @@ def identify(
     if conversation.steps:
         messages = [m for m in body.get("messages") or [] if isinstance(m, dict)]
         if (trial := _from_history(world, messages)) is not None:
-            return Identity("-", trial, 1)
-    return Identity("-", world.begin() if conversation.brief else 1, 1)
+            return Identity(NAMELESS, trial, 1)
+    return Identity(NAMELESS, world.begin(conversation.prompt) if conversation.brief else 1, 1)
 
 
 def _from_history(world: World, messages: Sequence[Json]) -> int | None:

@@ -79,6 +79,7 @@ class World:
     loading_until: float = 0.0
     fired: set[tuple[object, ...]] = field(default_factory=set)
     _known: dict[str, int] = field(default_factory=dict)
+    _broken_off: dict[str, int] = field(default_factory=dict)
     _begun: int = 0
 
     @property
@@ -107,10 +108,19 @@ class World:
         self.fired.add(key)
         return True
 
-    def begin(self) -> int:
-        """The number of a conversation that starts now and does not say which trial it is."""
+    def begin(self, prompt: str) -> int:
+        """The number of a conversation that starts now and does not say which trial it is.
+
+        Where the last answer to the same prompt broke off, this is the same trial asked again.
+        """
+        if (again := self._broken_off.pop(_digest(prompt), None)) is not None:
+            return again
         self._begun += 1
         return self._begun
+
+    def broke_off(self, prompt: str, trial: int) -> None:
+        """Remember that the first answer of a trial broke off: it will be asked for again."""
+        self._broken_off[_digest(prompt)] = trial
 
     def remember(self, answer: str, trial: int) -> None:
         """Remember by what it answered which trial a conversation belongs to."""

@@ -62,6 +62,14 @@ def test_transport_faults_strike_once(
     assert ('"finish_reason": "' in text) == (kind in {"bad-frame", "no-done"})
 
 
+def test_a_first_step_asked_again_without_a_header_is_the_same_trial(tmp_path: Path) -> None:
+    with faulty_server(tmp_path, "drop") as url:
+        for _ in range(4):
+            _raw(f"{url}/v1/chat/completions", body_of(notes()))
+    told = json.loads((tmp_path / "truth.json").read_bytes())
+    assert [trial["trial"] for trial in told["trials"]] == [1, 2]
+
+
 def test_a_persistent_fault_strikes_again(tmp_path: Path) -> None:
     with faulty_server(
         tmp_path, "parse-error", "--dialect", "llamacpp", extra="persist = true"

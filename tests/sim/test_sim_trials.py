@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 
 from evalstab.sim.open import open_sim
+from evalstab.task.brief import opening_messages
 from evalstab.task.deliverables import check_deliverables
 from evalstab.task.load import load_task
 from evalstab.task.model import ANSWER_FILE, Task
-from tests.sim.agent_loop import Trial, post, run
+from evalstab.tools.toolbox import Toolbox
+from evalstab.tools.workspace import Workspace
+from tests.sim.agent_loop import Trial, ask, body_for, post, run
 
 TASKS = Path(__file__).parents[2] / "tasks"
 
@@ -106,6 +109,8 @@ import sys
 from pathlib import Path
 from evalstab.sim.open import open_sim
 from evalstab.task.load import load_task
+from evalstab.tools.toolbox import Toolbox
+from evalstab.tools.workspace import Workspace
 from tests.sim.agent_loop import run
 task = load_task(Path(sys.argv[1]))
 with open_sim(sys.argv[2]) as url:
@@ -161,3 +166,20 @@ def test_a_prompt_without_a_brief_gets_a_sensible_answer(tmp_path: Path) -> None
     assert choice["finish_reason"] == "stop"
     assert len(choice["message"]["content"].split()) > 8
     assert not (tmp_path / "truth.json").exists()
+
+
+def test_earlier_talk_of_the_session_is_no_step_of_the_trial(tmp_path: Path) -> None:
+    task = load_task(TASKS / "three-notes")
+    earlier = [
+        {"role": "user", "content": "What is in the cellar?"},
+        {"role": "assistant", "content": "Four crates and a bicycle."},
+    ]
+    toolbox = Toolbox(task, Workspace.create(tmp_path / "w", task.inputs))
+    body = body_for("sim-steady", task, [*earlier, *opening_messages(task)], toolbox)
+    truth = tmp_path / "truth.json"
+    with open_sim("steady", truth=truth) as url:
+        plain = ask(url, body | {"messages": opening_messages(task)}, "s/2/1")
+        later = ask(url, body, "s/2/1")
+    assert later.calls == plain.calls
+    assert later.reasoning == plain.reasoning
+    assert [s["step"] for s in json.loads(truth.read_bytes())["trials"][0]["steps"]] == [1]
