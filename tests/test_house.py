@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "evalstab"
 
 ROWS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("chat", "findings", "redact", "settings"),
+    ("chat", "findings", "reach", "redact", "settings"),
     ("statistics", "text"),
     ("task",),
     ("tools",),

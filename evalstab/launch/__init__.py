@@ -1,0 +1,1 @@
+"""How the server was started: what is observed, what is configured, what somebody declared."""
