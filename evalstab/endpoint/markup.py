@@ -1,6 +1,6 @@
 """Calls that leaked as text: where they stand, and which calls were meant.
 
-One table of marker families serves B6, B7 (residue), B17 of A (harmony calls), B19 (malformed
+One table of marker families serves A17 (calls of gpt-oss), B6, B7 (residue), B19 (malformed
 markup), B20 (in reasoning) and B21 (open at the end), always on assembled text. A marker that is
 quoted, or mentioned without the body of a call, is no leak. Nothing found here is executed.
 """
