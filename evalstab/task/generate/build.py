@@ -11,7 +11,7 @@ from evalstab.errors import UsageError
 from evalstab.task.brief import brief_text
 from evalstab.task.generate.cast import Cast, Subject
 from evalstab.task.generate.chance import Chance
-from evalstab.task.generate.document import END_MARK, FIRST_MARK, LAST_MARK, Author, Draft
+from evalstab.task.generate.document import END_MARK, FIRST_MARK, LAST_MARK, Author, Draft, UsedUp
 from evalstab.task.generate.facts import Fact
 from evalstab.task.generate.lexicon import Lexicon, lexicon_for
 from evalstab.task.generate.order import reading_order, unlike_alphabet
@@ -26,7 +26,8 @@ VERSION = 1
 
 TOLERANCE = 0.02
 _CLOSE_ENOUGH = 0.006
-_ROUNDS = 6
+_ROUNDS = 8
+_STEP_ASIDE = 90
 _MARK = re.compile(f"[{chr(FIRST_MARK)}-{chr(LAST_MARK)}{END_MARK}]")
 
 
@@ -64,18 +65,24 @@ def build(request: GenerateRequest) -> Built:
     room = int(request.context * request.ratio)
     best: Built | None = None
     for _ in range(_ROUNDS):
-        built = _written(ground, room)
+        try:
+            built = _written(ground, room)
+        except UsedUp:
+            room -= _STEP_ASIDE
+            continue
         missed = abs(built.tokens - request.context)
         if best is None or missed < abs(best.tokens - request.context):
             best = built
         if missed <= _CLOSE_ENOUGH * request.context:
             break
         room += round((request.context - built.tokens) * built.characters / built.tokens)
-    if best is None or abs(best.tokens - request.context) > TOLERANCE * request.context:
-        least = best.tokens if best else 0
+    if best is None:
+        raise UsedUp
+    if abs(best.tokens - request.context) > TOLERANCE * request.context:
+        least = -(-best.tokens * 17 // 8000) * 500
         raise UsageError(
             f"--context {request.context} has no room for the rubric and the facts about "
-            f"{request.candidates} candidates. Ask for about {-(-least // 500) * 500} tokens or "
+            f"{request.candidates} candidates. Ask for about {least} tokens or "
             "more, or for fewer candidates"
         )
     return best

@@ -27,6 +27,10 @@ SMALLEST_ROOM = 70
 FIRST_MARK, LAST_MARK, END_MARK = 0xE010, 0xE0FF, "\ue000"
 
 
+class UsedUp(Exception):
+    """No wording was found that repeats nothing; with another size everything falls otherwise."""
+
+
 @dataclass(slots=True)
 class Section:
     """One section to be written, and the statements that it must hold."""
@@ -145,7 +149,7 @@ class _Writing:
     def _section(self, section: Section, room: int) -> str:
         genre = GENRES[section.kind.genre]
         desk = self._desk(section, sheet=genre.sheet)
-        text = self._fresh_text(lambda: self._opening(desk, section, genre))
+        text = self._fresh_text(lambda: self._opening(desk, section, genre), heading=True)
         text += "\n" if genre.joint == "\n" and genre.opening else "\n\n"
         waiting = self._chance.shuffled(
             [self._marked(statement, section, desk) for statement in section.statements]
@@ -210,9 +214,9 @@ class _Writing:
 
         return fact
 
-    def _fresh_text(self, write: Fact) -> str:
+    def _fresh_text(self, write: Fact, *, heading: bool = False) -> str:
         for _ in range(_TRIES):
             text = write()
-            if self._fresh.take(text):
+            if self._fresh.take(text, heading=heading):
                 return text
-        raise RuntimeError("the wording is used up: nothing new can be said")
+        raise UsedUp

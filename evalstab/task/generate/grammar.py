@@ -116,7 +116,10 @@ class Grammar:
     def _proper(self, name: str, scene: Scene) -> str:
         if name == "surname":
             return self.chance.pick(scene.people).surname
-        return self.chance.pick(scene.places if name == "place" else scene.firms)
+        known = scene.places if name == "place" else scene.firms
+        chosen = self.chance.pick([one for one in known if one not in scene.touched] or known)
+        scene.touched.add(chosen)
+        return chosen
 
     def _figure(self, name: str, scene: Scene) -> str:
         chance = self.chance
