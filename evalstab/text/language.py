@@ -30,6 +30,7 @@ MIN_LOWER_WORDS = 3
 MIN_LOWER_SHARE = 0.4
 _MIN_UNCASED_WORDS = 3
 _UNKNOWN_MARGIN = 0.9
+_SETTLED = 3
 _WORDS_PER_FUNCTION_WORD = 12
 _QUOTE_RUN = 5
 _QUOTE_SHARE = 0.7
@@ -52,8 +53,12 @@ def scan_languages(
     if _detector_tag(expectation.primary) not in detectable():
         return []
     found: list[_Verdict] = []
+    sure: Counter[str] = Counter()
     for sentence in sentences(text):
-        found += _judge(sentence, expectation)
+        settled = frozenset(tag for tag, count in sure.items() if count >= _SETTLED)
+        verdicts = list(_judge(sentence, expectation, settled))
+        sure.update(verdict.language for verdict in verdicts if verdict.tier == "sure")
+        found += verdicts
     return [_span(text, verdict, inputs) for verdict in _joined(text, found)]
 
 
@@ -121,7 +126,9 @@ class _Verdict:
     clause: bool = False
 
 
-def _judge(sentence: Sentence, expectation: Expectation) -> Iterator[_Verdict]:
+def _judge(
+    sentence: Sentence, expectation: Expectation, settled: frozenset[str]
+) -> Iterator[_Verdict]:
     script, words = _dominant(sentence)
     if script in JAPANESE or script == "Hang":
         found = han_sentence_language("".join(words), expectation.language)
@@ -134,7 +141,7 @@ def _judge(sentence: Sentence, expectation: Expectation) -> Iterator[_Verdict]:
     enough = decidable(words) if script in CASED else _decidable_uncased(words)
     if not enough:
         return
-    verdict = _votes(words, expectation)
+    verdict = _votes(words, expectation, settled)
     if verdict is not None:
         rank = _tier(words, verdict)
         if rank is not None:
@@ -152,11 +159,14 @@ class _Vote:
     margin: float
 
 
-def _votes(words: tuple[str, ...], expectation: Expectation) -> _Vote | None:
+def _votes(
+    words: tuple[str, ...], expectation: Expectation, settled: frozenset[str]
+) -> _Vote | None:
     """The other language that the detectors see, or None.
 
     Where the first detector is clear about 40 letters and more, the small words of running text
-    are the second vote; langdetect, which is slow, decides the rest.
+    are the second vote; so they are in a language that was sure three times in this text.
+    langdetect, which is slow, decides the rest.
     """
     prose, expected = " ".join(words), _detector_tag(expectation.primary)
     candidates = tuple(_detector_tag(tag) for tag in expectation.candidates)
@@ -165,7 +175,9 @@ def _votes(words: tuple[str, ...], expectation: Expectation) -> _Vote | None:
     if language == expected:
         return None
     margin = scores[language] - scores.get(expected, 0.0)
-    if margin > CLEAR_MARGIN and _is_running(words, language) and _letters(words) >= SURE_LETTERS:
+    clear = margin > CLEAR_MARGIN and _letters(words) >= SURE_LETTERS
+    settled_here = language in settled and margin > SHORT_MARGIN
+    if (clear or settled_here) and _is_running(words, language):
         return _Vote(language, 2, margin)
     second = second_detector(candidates)
     confirmed = second.scores(prose)

@@ -171,3 +171,8 @@ def test_sentences_keep_their_places() -> None:
         for word, (start, end) in zip(sentence.words, sentence.places, strict=True):
             assert text[start:end] == word
             assert sentence.start <= start < end <= sentence.end
+
+
+def test_a_settled_language_needs_no_second_vote_for_short_sentences() -> None:
+    text = "\n".join([ENGLISH] * 3 + ["It is not what they wanted to do."])
+    assert [span.tier for span in scan_languages(text, DE)] == ["sure"] * 3 + ["probable"]
