@@ -54,8 +54,43 @@ Seed = Annotated[
     int | None,
     typer.Option(help="Seed of this tool itself; never sent.", rich_help_panel=CONDITIONS),
 ]
+Context = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Active context to reach, such as 60k; several sizes (16k,60k,100k) make a ladder.",
+        rich_help_panel=CONDITIONS,
+        metavar="SIZE,…",
+    ),
+]
 Concurrency = Annotated[
-    str, typer.Option(help="Trials at once.", rich_help_panel=CONDITIONS, metavar="N")
+    str,
+    typer.Option(
+        help="Trials at once; several levels (1,4,8) make one series each.",
+        rich_help_panel=CONDITIONS,
+        metavar="N,…",
+    ),
+]
+Shuffle = Annotated[
+    bool,
+    typer.Option(
+        "--shuffle",
+        help="Another reading order for every two trials: tells position effects from noise.",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Cache = Annotated[
+    str,
+    typer.Option(
+        help="warm, or cold: no trial begins with text the server has read.",
+        rich_help_panel=CONDITIONS,
+    ),
+]
+Groups = Annotated[
+    int,
+    typer.Option(
+        help="Split the candidates into 2 or 3 conversations and join the rankings.",
+        rich_help_panel=CONDITIONS,
+    ),
 ]
 Thinking = Annotated[str | None, typer.Option(help="on, off or auto.", rich_help_panel=CONDITIONS)]
 Language = Annotated[

@@ -46,7 +46,11 @@ def command(
     no_early_stop: opt.NoEarlyStop = False,
     against: opt.Against = None,
     seed: opt.Seed = None,
+    context: opt.Context = None,
     concurrency: opt.Concurrency = "1",
+    shuffle: opt.Shuffle = False,
+    cache: opt.Cache = "warm",
+    groups: opt.Groups = 1,
     thinking: opt.Thinking = None,
     language: opt.Language = None,
     no_stream: opt.NoStream = False,
@@ -69,7 +73,13 @@ def command(
 
 def request_of(params: dict[str, Any]) -> RunRequest:
     """The command line's options as one request."""
-    from evalstab.workflow.request import RunRequest, parse_levels
+    from evalstab.workflow.request import (
+        RunRequest,
+        parse_cache,
+        parse_groups,
+        parse_levels,
+        parse_sizes,
+    )
 
     flags = {key: params[name] for name, key in _SETTINGS.items() if params[name] is not None}
     overrides = {
@@ -91,7 +101,11 @@ def request_of(params: dict[str, Any]) -> RunRequest:
         gate=params["gate"],
         early_stop=not params["no_early_stop"],
         against=params["against"],
-        concurrency=parse_levels(params["concurrency"]),
+        contexts=parse_sizes(params["context"] or []),
+        levels=parse_levels(params["concurrency"]),
+        shuffle=params["shuffle"],
+        cache=parse_cache(params["cache"]),
+        groups=parse_groups(params["groups"]),
         seed=params["seed"],
         out=params["out"],
     )

@@ -27,6 +27,7 @@ from evalstab.measures.trial_score import (
 from evalstab.measures.view import read_trial
 from evalstab.series.files import write_json
 from evalstab.series.folder import SeriesFolder, TrialFolder
+from evalstab.task.grouping import judged_whole
 from evalstab.task.load import load_task
 from evalstab.task.model import Task
 
@@ -58,6 +59,8 @@ def score_series(
     broken; damaged records are data.
     """
     task = load_task(folder.task_folder, folder.file.task.get("overrides"))
+    if (folder.file.conditions.get("groups") or 1) != 1:
+        task = judged_whole(task)
     attempts = folder.trials()
     trials = _score_all(
         [attempt for attempt in attempts if not attempt.spoilt],

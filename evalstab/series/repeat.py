@@ -6,20 +6,15 @@ When to stop is handed in as a function, so that this room knows nothing of gate
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from evalstab.chat import Json
 from evalstab.errors import EndpointUnusable, FolderError
-from evalstab.series.files import disk_error
+from evalstab.series.converse import Asking, converse
 from evalstab.series.folder import SeriesFolder, TrialFolder
-from evalstab.task.model import Task
-from evalstab.tools.toolbox import Toolbox
-from evalstab.tools.workspace import Workspace
-from evalstab.trial.loop import TrialPlan, Watcher, run_trial
-from evalstab.trial.record import Record, TrialEnded, read_events
-from evalstab.trial.resume import Opening, go_on
+from evalstab.series.grouped import converse_in_groups
+from evalstab.trial.loop import TrialPlan, Watcher
+from evalstab.trial.record import TrialEnded
 
 BREAKER = 2
 
@@ -29,12 +24,16 @@ Stop = Callable[[int], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesPlan:
-    """A series ready to run: ``fields_of`` gives the request fields of a trial by its index."""
+    """A series ready to run.
+
+    ``ask`` says what an attempt at a trial asks: one conversation, or one for each group of
+    candidates, whose rankings ``merge`` then joins.
+    """
 
     folder: SeriesFolder
-    task: Task
     trial: TrialPlan
-    fields_of: Callable[[int], Json]
+    ask: Callable[[TrialFolder], tuple[Asking, ...]]
+    merge: Callable[[Sequence[Asking], Sequence[TrialFolder]], dict[str, bytes]] | None = None
     repeats: int
     concurrency: int = 1
     attempts: int = 3
@@ -98,33 +97,7 @@ async def _trial(plan: SeriesPlan, index: int, watcher: Watcher, breaker: _Break
 
 
 async def _attempt(plan: SeriesPlan, folder: TrialFolder, watcher: Watcher) -> TrialEnded:
-    events = list(read_events(folder.record)) if folder.record.exists() else []
-    if events and isinstance(events[-1], TrialEnded):
-        return events[-1]
-    opening = Opening(
-        series=plan.folder.file.id,
-        trial=folder.index,
-        attempt=folder.attempt,
-        fields=plan.fields_of(folder.index),
-        messages=tuple(plan.trial.opening),
-        answer_file=plan.trial.answer_file,
-    )
-    try:
-        toolbox = _fresh_toolbox(plan.task, folder)
-        record = Record(folder.record)
-    except OSError as error:
-        raise disk_error(folder.path, error) from error
-    try:
-        talk = go_on(opening, events, record, toolbox)
-        if isinstance(talk, TrialEnded):
-            return talk
-        return await run_trial(plan.trial, talk, record, watcher)
-    except OSError as error:
-        raise disk_error(folder.path, error) from error
-    finally:
-        record.close()
-
-
-def _fresh_toolbox(task: Task, folder: TrialFolder) -> Toolbox:
-    shutil.rmtree(folder.workspace, ignore_errors=True)
-    return Toolbox(task, Workspace.create(folder.workspace, task.inputs))
+    asked = plan.ask(folder)
+    if plan.merge is None:
+        return await converse(plan.trial, folder, asked[0], watcher)
+    return await converse_in_groups(plan.trial, folder, asked, (plan.merge, watcher))

@@ -46,21 +46,19 @@ class Watcher(Protocol):
 class TrialPlan:
     """What every trial of a series does alike.
 
-    ``fields`` are the request's body fields; ``opening`` the first messages; ``max_seconds``
-    bounds the trial. ``execute_leaked`` runs calls that leaked as markup (off unless asked for).
+    ``max_seconds`` bounds the trial. ``execute_leaked`` runs calls that leaked as markup (off
+    unless asked for). What is asked stands in the conversation.
     """
 
     series: str
     endpoint: Endpoint
     policy: RetryPolicy
-    opening: tuple[Json, ...]
     max_steps: int
     max_seconds: float
     replay: Replay = "auto"
     thinking: bool | None = None
     execute_leaked: bool = False
     trial_header: bool = False
-    answer_file: str | None = None
     context_size: int | None = None
 
 

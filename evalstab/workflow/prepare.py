@@ -173,7 +173,7 @@ def conditions_of(prepared: Prepared) -> Json:
         "replay_reasoning": settings.replay_reasoning,
         "stream": settings.stream,
         "context": list(request.contexts) or None,
-        "groups": 1,
+        "groups": request.groups,
         "concurrency": request.concurrency,
         "cache": request.cache,
         "shuffle": request.shuffle,

@@ -32,8 +32,11 @@ def recorded(folder: SeriesFolder, repeats: int | None = None) -> Prepared:
         task_overrides=overrides,
         repeats=repeats,
         contexts=tuple(file.conditions.get("context") or ()),
-        concurrency=int(file.conditions.get("concurrency", 1)),
+        levels=(int(file.conditions.get("concurrency", 1)),),
         seed=file.endpoint.get("simulator_seed"),
+        shuffle=bool(file.conditions.get("shuffle")),
+        cache="cold" if file.conditions.get("cache") == "cold" else "warm",
+        groups=int(file.conditions.get("groups") or 1),
         out=folder.root,
     )
     return Prepared(

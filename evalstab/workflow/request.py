@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from evalstab.errors import UsageError
+from evalstab.errors import UsageError, nearest
 
+MOST_AT_ONCE = 1_000
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)([kK]?)$")
 
 
@@ -31,8 +32,9 @@ class SimOpener(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """One request for a series; ``flags`` are dotted settings, ``task_overrides`` maps
-    task keys such as ``task.tools`` to text."""
+    """One request; ``flags`` are dotted settings, ``task_overrides`` maps task keys such as
+    ``task.tools`` to text. ``contexts`` are sizes in tokens, ``levels`` trials at once: more than
+    one of either asks for a series each (``several``)."""
 
     task: str
     endpoint: str | None = None
@@ -40,14 +42,25 @@ class RunRequest:
     task_overrides: Mapping[str, str] = field(default_factory=dict)
     repeats: int | None = None
     contexts: tuple[int, ...] = ()
-    concurrency: int = 1
+    levels: tuple[int, ...] = (1,)
     seed: int | None = None
     shuffle: bool = False
     cache: Literal["warm", "cold"] = "warm"
+    groups: int = 1
     gate: str | None = None
     early_stop: bool = True
     against: Path | None = None
     out: Path | None = None
+
+    @property
+    def concurrency(self) -> int:
+        """Trials at once in one series: the first level."""
+        return self.levels[0]
+
+    @property
+    def several(self) -> bool:
+        """Whether this asks for more than one series: a ladder of sizes, or levels of load."""
+        return len(self.contexts) > 1 or len(self.levels) > 1
 
 
 Announce = Callable[[str], None]
@@ -65,8 +78,33 @@ def parse_size(text: str) -> int:
     return int(size)
 
 
-def parse_levels(text: str) -> int:
-    """``--concurrency``: how many trials at once; UsageError for anything below one."""
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise UsageError(f"--concurrency {text!r}: write how many trials run at once, such as 4")
-    return int(text)
+def parse_sizes(texts: Sequence[str]) -> tuple[int, ...]:
+    """``60k,80k`` (or the option several times) as sizes in tokens, ascending, each once."""
+    parts = [part for text in texts for part in text.split(",") if part.strip()]
+    if texts and not parts:
+        raise UsageError("--context: write a size, for example 60k or 16k,60k,100k")
+    return tuple(sorted({parse_size(part) for part in parts}))
+
+
+def parse_levels(text: str) -> tuple[int, ...]:
+    """``--concurrency``: trials at once, ``1,4,8`` for several levels; each once, ascending."""
+    parts = [part.strip() for part in text.split(",")]
+    if any(not part.isdecimal() or not 1 <= int(part) <= MOST_AT_ONCE for part in parts):
+        raise UsageError(
+            f"--concurrency {text!r}: write how many trials run at once, such as 4 or 1,4,8"
+        )
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def parse_cache(text: str) -> Literal["warm", "cold"]:
+    """``--cache``: UsageError for anything but warm and cold."""
+    if text not in ("warm", "cold"):
+        raise UsageError(f"--cache {text!r}. {nearest(text, ('warm', 'cold'))}")
+    return "cold" if text == "cold" else "warm"
+
+
+def parse_groups(number: int) -> int:
+    """``--groups``: 1 (not split), 2 or 3."""
+    if number not in (1, 2, 3):
+        raise UsageError(f"--groups {number}: 2 or 3 groups can be asked for")
+    return number

@@ -18,16 +18,14 @@ from evalstab.errors import EndpointUnusable, Interrupted
 from evalstab.series.folder import SeriesFile, SeriesFolder, create_series, locked, open_series
 from evalstab.series.repeat import SeriesPlan, Stop, run_series
 from evalstab.settings import EndpointSettings
-from evalstab.task.brief import opening_messages
-from evalstab.task.model import ANSWER_FILE
 from evalstab.trial.loop import TrialPlan, Watcher
 from evalstab.trial.record import TrialEnded
+from evalstab.workflow.asking import Asker, stored_ballast
 from evalstab.workflow.gates import EXIT_CODES, unjudgeable
 from evalstab.workflow.looking import gated, stop_for, tell, wants_more
 from evalstab.workflow.prepare import (
     Prepared,
     default_folder,
-    fields_for,
     max_seconds,
     prepare,
     retry_policy,
@@ -162,23 +160,22 @@ async def carry_out(
     """Run or go on with all trials of a prepared series."""
     settings, task = prepared.settings, prepared.task
     client = OpenAIChat(settings, os.environ.get(settings.api_key_env))
+    asker = Asker(prepared, folder.file.id, stored_ballast(folder))
     plan = SeriesPlan(
         folder=folder,
-        task=task,
         trial=TrialPlan(
             series=folder.file.id,
             endpoint=client,
             policy=retry_policy(settings),
-            opening=tuple(opening_messages(task)),
             max_steps=task.spec.limits.max_steps,
             max_seconds=max_seconds(task, settings),
             replay=settings.replay_reasoning,
             thinking=None if settings.thinking == "auto" else settings.thinking == "on",
             execute_leaked=settings.execute_leaked_calls,
             trial_header=settings.trial_header,
-            answer_file=ANSWER_FILE if task.spec.tools == "none" else None,
         ),
-        fields_of=lambda trial: fields_for(task, settings, trial),
+        ask=asker.ask,
+        merge=asker.merge if asker.split else None,
         repeats=prepared.repeats,
         concurrency=prepared.request.concurrency,
     )
