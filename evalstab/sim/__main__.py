@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EvalstabError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         sys.stderr.write(f"cannot serve on port {asked.port}: {error}\n")
         return 4
     return 0

@@ -56,6 +56,8 @@ def running(options: Sequence[str]) -> Iterator[str]:
             stdout=subprocess.PIPE,
             stderr=complaints,
             text=True,
+            # Ctrl-C is for the client, which then stops the server itself.
+            start_new_session=True,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
         )
         try:

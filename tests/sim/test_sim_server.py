@@ -231,6 +231,7 @@ def test_a_key_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["--persona", "nobody"], "drifting"),
         (["--persona", "steady", "--time-scale", "0"], "--time-scale"),
+        (["--persona", "steady", "--port", "70000"], "70000"),
         (["--persona", "steady", "--task-truth", "/no/such/file"], "/no/such/file"),
     ],
 )
