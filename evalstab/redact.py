@@ -82,6 +82,7 @@ class Redactor:
         secret_next = False
         for argument in argv:
             if secret_next and not argument.startswith("--"):
+                remember(argument)
                 done.append(self._taken(argument))
                 secret_next = False
                 continue

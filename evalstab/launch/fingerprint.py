@@ -30,6 +30,15 @@ CORE = (
 )
 """What a complete start says; where one of these is not known, the fingerprint holds "unknown"."""
 
+_ELSEWHERE = {
+    "vllm": ("split_mode", "tensor_split"),
+    "sglang": ("split_mode", "tensor_split"),
+    "llama.cpp": ("tp",),
+    "ik_llama.cpp": ("tp",),
+}
+"""Core facts that an engine does not have."""
+
+_OF_THE_MODEL = ("model", "quant", "chat_template_sha256")
 _OUTSIDE = NOT_ANSWERS | {"kv_tokens", "ctx_per_slot", "tag_moved", "local_build", "image"}
 _PLACES = frozenset({"HF_HOME"})
 _SNAPSHOT = re.compile(r"models--([^/]+)/snapshots/([0-9a-f]{40})")
@@ -56,7 +65,9 @@ def identity(facts: Mapping[str, Fact]) -> Json:
         known["model"] = model_name(str(known["model"]))
     if isinstance(env := known.get("env"), Mapping):
         known["env"] = {name: value for name, value in env.items() if name not in _PLACES}
-    return {name: known.get(name, UNKNOWN) for name in {*CORE, *known}}
+    missing = _ELSEWHERE.get(str(known.get("engine")), ())
+    core = [name for name in CORE if name not in missing]
+    return {name: known.get(name, UNKNOWN) for name in {*core, *known}}
 
 
 def fingerprint(facts: Mapping[str, Fact]) -> str:
@@ -70,20 +81,32 @@ def fingerprint(facts: Mapping[str, Fact]) -> str:
 def unknown_facts(facts: Mapping[str, Fact]) -> tuple[str, ...]:
     """The core facts that are not known, in order."""
     made = identity(facts)
-    return tuple(name for name in CORE if made[name] == UNKNOWN)
+    return tuple(name for name in CORE if made.get(name) == UNKNOWN)
 
 
 def differences(base: Launch, new: Launch) -> list[Difference]:
-    """Every fact that is not known to be equal; two unknowns are "cannot tell", never equal."""
+    """Every fact that is not known to be equal; two unknowns are "cannot tell".
+
+    Only where both ran the same image with a complete command line does a flag that neither sets
+    stand for the same default.
+    """
     first, second = identity(base.facts), identity(new.facts)
+    same_build = _same_build(base, new)
     found = []
     for name in sorted({*first, *second}):
         one, other = first.get(name, UNKNOWN), second.get(name, UNKNOWN)
         answer = _answer(name, one, other)
+        if same_build and one == other == UNKNOWN and name not in _OF_THE_MODEL:
+            continue
         if answer != "equal":
             shown = [None if value == UNKNOWN else value for value in (one, other)]
             found.append(Difference(fact=name, base=shown[0], new=shown[1], answer=answer))
     return found
+
+
+def _same_build(base: Launch, new: Launch) -> bool:
+    one, other = (identity(launch.facts).get("image_digest", UNKNOWN) for launch in (base, new))
+    return one == other != UNKNOWN and not base.incomplete and not new.incomplete
 
 
 def _answer(name: str, one: Any, other: Any) -> Answer:
