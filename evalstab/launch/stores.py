@@ -78,16 +78,12 @@ def _newest(paths: Iterable[Path]) -> list[Path]:
 def _opencode_database(path: Path) -> Iterator[Ran]:
     with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
         names = {row[0] for row in db.execute("select name from sqlite_master where type='table'")}
-        newer = (
-            "session_message" in names
-            and db.execute("select 1 from session_message limit 1").fetchone()
-        )
-        if newer:
+        if "session_message" in names:
             query = "select session_id, time_created, data from session_message"
             for session, at, text in db.execute(f"{query} where type = 'assistant'"):
                 for item in _items(_json(text).get("content")):
                     yield from _opencode_part(item, f"OpenCode session {session}", at)
-        elif "part" in names:
+        if "part" in names:
             query = "select session_id, time_created, data from part"
             for session, at, text in db.execute(query):
                 yield from _opencode_part(_json(text), f"OpenCode session {session}", at)

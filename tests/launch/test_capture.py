@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from evalstab.errors import ConfigError
-from evalstab.launch.capture import Asked, capture
+from evalstab.launch.capture import Asked, _together, capture
 from evalstab.launch.container import found_in
 from evalstab.launch.fingerprint import differences
 from evalstab.launch.model import Launch
@@ -32,7 +32,7 @@ IK_LOG = """\
 llama_model_loader: - type q6_K:  198 tensors
 llama_new_context_with_model: n_ctx      = 131072
 llama_kv_cache_init:      CUDA0 KV buffer size =  2312.00 MiB
-llama_new_context_with_model: KV self size  = 2312.00 MiB, K (q8_0): 1156.00 MiB, V (q4_0):  1156.00 MiB
+llama_new_context_with_model: KV self size = 2312 MiB, K (q8_0): 1156 MiB, V (q4_0):  1156 MiB
 """
 
 
@@ -41,8 +41,6 @@ def _inspected(container: str, image: str, engine: str = "docker") -> Launch:
 
 
 def _launch_of(container: object, image: str, engine: str) -> Launch:
-    from evalstab.launch.capture import _together
-
     assert isinstance(container, list)
     found = found_in(engine, container[0], json.loads((FIXTURES / image).read_text())[0])
     return _together([found], None, Asked(), local=False)

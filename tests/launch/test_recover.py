@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +102,22 @@ def test_the_true_command_is_ranked_before_the_remembered_ones(
     wrote = next(one for one in found if one.store == "claude")
     assert wrote.command == "vllm serve m -tp 8"
     assert "written into start.sh" in wrote.place
+
+
+def test_the_newer_generation_keeps_its_shell_calls_elsewhere(
+    samples: Path, tmp_path: Path
+) -> None:
+    database = tmp_path / "opencode.db"
+    shutil.copy(samples / "v2" / "opencode.db", database)
+    state = {"input": {"command": "vllm serve newer"}, "metadata": {"exit": 0}, "content": []}
+    data = {"content": [{"type": "tool", "name": "shell", "state": state, "time": {"ran": 5000}}]}
+    with contextlib.closing(sqlite3.connect(database)) as db:
+        row = ("m", "s", "assistant", 99, 1, 1, json.dumps(data))
+        db.execute("insert into session_message values (?,?,?,?,?,?,?)", row)
+        db.commit()
+    found = list(commands(tmp_path, {"OPENCODE_DB": str(database)}))
+    newer = next(ran for ran in found if ran.command == "vllm serve newer")
+    assert (newer.at, newer.exit_code) == (5.0, 0)
 
 
 def test_sample_sessions_without_a_start_bring_nothing(tmp_path: Path) -> None:
