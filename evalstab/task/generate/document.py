@@ -12,16 +12,17 @@ from evalstab.task.generate.cast import Cast, Subject
 from evalstab.task.generate.chance import Chance
 from evalstab.task.generate.freshness import Freshness
 from evalstab.task.generate.grammar import Grammar, Scene
-from evalstab.task.generate.lexicon import Lexicon, Origin, SectionKind
+from evalstab.task.generate.lexicon import Lexicon, Origin, Person, SectionKind
 from evalstab.task.generate.plan import Statement
 from evalstab.task.generate.prose import Fact, Narrator, Voice, tidy
-from evalstab.task.generate.sections import GENRES, REPORT, Desk, Genre
+from evalstab.task.generate.sections import GENRES, REPORT, Desk
 from evalstab.task.generate.statements import Phrasing
 
 _FIRST_DAY = date(2022, 1, 10)
 _DAYS = 1040
 _TRIES = 60
 _PLAIN_TRIES = 3
+_MOST_FACTS = 3
 _SECTIONS = 4
 SMALLEST_ROOM = 70
 FIRST_MARK, LAST_MARK, END_MARK = 0xE010, 0xE0FF, "\ue000"
@@ -149,7 +150,8 @@ class _Writing:
     def _section(self, section: Section, room: int) -> str:
         genre = GENRES[section.kind.genre]
         desk = self._desk(section, sheet=genre.sheet)
-        text = self._fresh_text(lambda: self._opening(desk, section, genre), heading=True)
+        opening = partial(self._opening, desk, section, desk.scene.people)
+        text = self._fresh_text(opening, heading=True)
         text += "\n" if genre.joint == "\n" and genre.opening else "\n\n"
         waiting = self._chance.shuffled(
             [self._marked(statement, section, desk) for statement in section.statements]
@@ -160,16 +162,18 @@ class _Writing:
             left = max(room - len(text), 0)
             if units == max(genre.most, len(section.statements)):
                 genre, desk.sheet = REPORT, False
-            due = waiting and self._due(len(waiting), left // genre.size)
-            now = [waiting.pop()] if due else []
+            now = [waiting.pop() for _ in range(self._due(len(waiting), left // genre.size))]
             unit = self._fresh_text(partial(genre.unit, desk, now, left))
             text += f"{genre.joint if units else ''}{unit}"
             units += 1
         closing = genre.closing
         return f"{text}\n\n{self._fresh_text(partial(closing, desk))}" if closing else text
 
-    def _due(self, waiting: int, expected: int) -> bool:
-        return self._chance.chance(waiting / max(expected, 1))
+    def _due(self, waiting: int, expected: int) -> int:
+        """How many of the waiting facts the next of the expected units takes."""
+        share = waiting / max(expected, 1)
+        whole = int(share)
+        return min(waiting, _MOST_FACTS, whole + self._chance.chance(share - whole))
 
     def _desk(self, section: Section, *, sheet: bool) -> Desk:
         own = section.kind.origin == "own"
@@ -178,18 +182,25 @@ class _Writing:
         name = self._grammar.language.person(person, ("nom",)) if person else self._subject.name
         voice = Voice(tuple(text.replace("{name}", name) for text in texts))
         scene = Scene(
-            people=tuple(self._chance.shuffled(self._people)[:4]),
+            people=tuple(self._chance.shuffled(self._people)[:5]),
             places=tuple(self._chance.shuffled(self._places)[:4]),
             firms=tuple(self._chance.shuffled(self._firms)[:2]),
             when=section.when,
         )
         narrator = Narrator(self._grammar, voice, self._lexicon.lists["topics"])
-        return Desk(narrator, scene, sheet)
+        return Desk(narrator, scene, sheet, author=person if own else None)
 
-    def _opening(self, desk: Desk, section: Section, genre: Genre) -> str:
-        texts = self._lexicon.texts
+    def _opening(self, desk: Desk, section: Section, people: tuple[Person, ...]) -> str:
+        """Heading, origin and date; who is named in the heading is not talked about below."""
+        texts, scene, genre = self._lexicon.texts, desk.scene, GENRES[section.kind.genre]
         wording = self._grammar.decks.deal(f"title {section.kind}", section.kind.titles)
-        title = tidy(self._grammar.fill(wording, desk.scene))
+        scene.people = people
+        scene.begin_sentence()
+        title = tidy(self._grammar.fill(wording, scene))
+        if scene.named:
+            scene.people = tuple(p for p in people if p not in scene.named)
+            if self._subject.person is None or section.kind.origin == "third":
+                desk.author = scene.named[0]
         meta = texts["meta"].format(
             origin=texts[f"{section.kind.origin}_name"], date=self._grammar.day(section.when)
         )
@@ -200,12 +211,10 @@ class _Writing:
         index = len(self._facts)
         self._facts.append((statement, section))
         begin = chr(FIRST_MARK + index)
-        people = self._people
-
         tries = count()
 
         def fact() -> str:
-            scene = Scene(people, self._places, self._firms, section.when)
+            scene = Scene(desk.scene.people, self._places, self._firms, section.when)
             if desk.sheet:
                 text = self._phrasing.row(statement, scene, plain=next(tries) < _PLAIN_TRIES)
             else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from evalstab.task.generate.grammar import Grammar, Scene
+from evalstab.task.generate.lexicon import Person
 from evalstab.task.generate.prose import Fact, Narrator, tidy
 
 
@@ -14,12 +15,13 @@ from evalstab.task.generate.prose import Fact, Narrator, tidy
 class Desk:
     """Where one section is written: its narrator and scene, and how far it has got.
 
-    ``sheet``: facts are rows of a table with two columns.
+    ``sheet``: facts are rows of a table with two columns. ``author`` signs letters.
     """
 
     narrator: Narrator
     scene: Scene
     sheet: bool
+    author: Person | None = None
     item: int = 0
     minute: int = 0
 
@@ -79,7 +81,7 @@ def _letter_opening(desk: Desk) -> str:
 
 
 def _letter_closing(desk: Desk) -> str:
-    person = desk.grammar.person(desk.scene)
+    person = desk.author or desk.grammar.person(desk.scene)
     return f"{desk.say('letter_end')}\n{person.first} {person.surname}"
 
 
@@ -121,7 +123,7 @@ def _log(desk: Desk, facts: Sequence[Fact], room: int) -> str:
         )
     desk.minute += chance.number(3, 55)
     desk.item += 1
-    entry = "; ".join([fact() for fact in facts]) if facts else _short(desk, "entry")
+    entry = " ".join([fact() for fact in facts]) if facts else _short(desk, "entry")
     return f"- {desk.today()}, {desk.grammar.clock(desk.minute)}: {entry}"
 
 

@@ -98,9 +98,25 @@ def test_freshness_refuses_a_sentence_and_a_run_of_twelve_words() -> None:
     fresh.begin()
     assert not fresh.take("Anders begonnen. Das war schon alles.")
     assert not fresh.take("x " + " ".join(words[5:17]))
-    assert fresh.take("x " + " ".join(words[5:16]))
-    assert fresh.take("y " + " ".join(words[20:31]))
+    assert fresh.take("x " + " ".join(words[5:16]) + " y z")
     assert not fresh.take("z z. Neu hier, neu hier. Neu hier, neu hier.")
+
+
+def test_freshness_refuses_an_end_that_would_force_a_repetition() -> None:
+    fresh = Freshness()
+    words = [f"w{n}" for n in range(20)]
+    assert fresh.take(" ".join(words))
+    fresh.begin()
+    assert not fresh.take("x " + " ".join(words[3:12]))
+    assert fresh.take("x " + " ".join(words[3:12]), heading=True)
+    assert fresh.take("y " + " ".join(words[3:11]))
+
+
+def test_freshness_knows_that_a_day_of_a_month_ends_no_sentence() -> None:
+    fresh = Freshness(("März", "April"))
+    assert fresh.take("Am 14. März kam er an. Es waren 14. Danach kam sie.")
+    assert fresh.take("Am 14. April ging er fort.")
+    assert not fresh.take("Es waren 14.")
 
 
 def test_freshness_sees_runs_across_passages() -> None:
