@@ -11,7 +11,7 @@ from evalstab.errors import FolderError, UsageError, nearest
 
 Kind = Literal["declared", "undeclared", "cannot tell"]
 UNKNOWN = "unknown"
-_DERIVED = frozenset({"sampling_not_set"})
+_DERIVED = frozenset({"sampling_not_set", "ballast"})
 """Conditions that only repeat what others say."""
 
 

@@ -28,6 +28,9 @@ from evalstab.trial.record import RECORD_NAME
 
 SCHEMA_VERSION = 1
 SERIES_FILE = "series.json"
+BEFORE = frozenset({"truth.json", "calibration"})
+"""What may stand in a folder before its series begins."""
+
 _TRIAL_NAME = re.compile(r"^(\d{3,6})(?:\.invalid-(\d+))?$")
 
 
@@ -124,7 +127,7 @@ def create_series(root: Path, file: SeriesFile, task_folder: Path) -> SeriesFold
         )
     if root.exists() and not root.is_dir():
         raise FolderError(f"{root} is a file: choose another place with --out")
-    if root.is_dir() and any(entry.name != "truth.json" for entry in root.iterdir()):
+    if root.is_dir() and any(entry.name not in BEFORE for entry in root.iterdir()):
         raise FolderError(f"{root} is not empty and holds no series: choose another with --out")
     make_folder(root)
     try:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -46,6 +46,7 @@ class Prepared:
     seed: int
     repeats: int
     policy: Policy | None = None
+    sizing: Json = field(default_factory=dict)
 
     @property
     def simulated(self) -> str | None:
@@ -66,7 +67,9 @@ def prepare(request: RunRequest) -> Prepared:
         raise UsageError(f"endpoint {name!r} has no base_url: add it to evalstab.toml")
     if urlsplit(settings.base_url).password:
         raise ConfigError("base_url holds a password: name the key's variable in api_key_env")
-    seed = request.seed if request.seed is not None else secrets.randbelow(2**31)
+    seed = request.seed if request.seed is not None else request.own_seed
+    if seed is None:
+        seed = secrets.randbelow(2**31)
     policy = None
     if request.gate is not None:
         policy = policy_for(request.gate, len(task.candidates), request.repeats)
@@ -119,6 +122,7 @@ def series_file(prepared: Prepared) -> SeriesFile:
             "digest": task.digest,
             "folder": str(task.folder.resolve()),
             "overrides": dict(request.task_overrides),
+            "sizing": prepared.sizing or None,
         },
         endpoint={
             "name": prepared.endpoint,
@@ -174,6 +178,7 @@ def conditions_of(prepared: Prepared) -> Json:
         "stream": settings.stream,
         "context": list(request.contexts) or None,
         "groups": request.groups,
+        "ballast": prepared.sizing.get("ballast_tokens"),
         "concurrency": request.concurrency,
         "cache": request.cache,
         "shuffle": request.shuffle,

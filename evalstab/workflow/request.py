@@ -12,6 +12,9 @@ from typing import Any, Literal, Protocol
 from evalstab.errors import UsageError, nearest
 
 MOST_AT_ONCE = 1_000
+CONTROL = 16_000
+"""Size of the control rung where no smaller one is asked for."""
+
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)([kK]?)$")
 
 
@@ -34,7 +37,8 @@ class SimOpener(Protocol):
 class RunRequest:
     """One request; ``flags`` are dotted settings, ``task_overrides`` maps task keys such as
     ``task.tools`` to text. ``contexts`` are sizes in tokens, ``levels`` trials at once: more than
-    one of either asks for a series each (``several``)."""
+    one of either asks for a series each (``several``). ``own_seed`` is that of the tool alone,
+    where ``seed``, which a simulated endpoint takes over, is not given."""
 
     task: str
     endpoint: str | None = None
@@ -44,6 +48,7 @@ class RunRequest:
     contexts: tuple[int, ...] = ()
     levels: tuple[int, ...] = (1,)
     seed: int | None = None
+    own_seed: int | None = None
     shuffle: bool = False
     cache: Literal["warm", "cold"] = "warm"
     groups: int = 1
@@ -58,9 +63,16 @@ class RunRequest:
         return self.levels[0]
 
     @property
+    def rungs(self) -> tuple[int, ...]:
+        """The sizes with a control rung in front, empty without ``contexts``."""
+        if not self.contexts or self.contexts[0] <= CONTROL:
+            return self.contexts
+        return (CONTROL, *self.contexts)
+
+    @property
     def several(self) -> bool:
         """Whether this asks for more than one series: a ladder of sizes, or levels of load."""
-        return len(self.contexts) > 1 or len(self.levels) > 1
+        return len(self.rungs) > 1 or len(self.levels) > 1
 
 
 Announce = Callable[[str], None]

@@ -5,27 +5,34 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from evalstab.chat import Json
+from evalstab.endpoint.counting import TokenCounter
 from evalstab.endpoint.openai_chat import OpenAIChat
 from evalstab.endpoint.preflight import Preflight, preflight
 from evalstab.errors import EndpointUnusable, Interrupted
+from evalstab.series.files import write_json
 from evalstab.series.folder import SeriesFile, SeriesFolder, create_series, locked, open_series
 from evalstab.series.repeat import SeriesPlan, Stop, run_series
 from evalstab.settings import EndpointSettings
 from evalstab.trial.loop import TrialPlan, Watcher
 from evalstab.trial.record import TrialEnded
-from evalstab.workflow.asking import Asker, stored_ballast
+from evalstab.workflow.asking import BALLAST_FILE, Asker, stored_ballast
+from evalstab.workflow.expected import look_ahead
 from evalstab.workflow.gates import EXIT_CODES, unjudgeable
 from evalstab.workflow.looking import gated, stop_for, tell, wants_more
 from evalstab.workflow.prepare import (
     Prepared,
     default_folder,
+    fields_for,
     max_seconds,
     prepare,
     retry_policy,
@@ -34,6 +41,15 @@ from evalstab.workflow.prepare import (
 from evalstab.workflow.recorded import recorded
 from evalstab.workflow.request import Announce, RunRequest, SimOpener
 from evalstab.workflow.score import score
+from evalstab.workflow.sizing import (
+    CALIBRATION,
+    Learnt,
+    Measure,
+    Sized,
+    calibration,
+    sized,
+    told_sizing,
+)
 
 _T = TypeVar("_T")
 
@@ -60,8 +76,12 @@ class People:
     open_sim: SimOpener
 
 
-def run(request: RunRequest, people: People) -> Outcome:
-    """Start a series in a new folder, carry it to its end, score and report it."""
+def run(request: RunRequest, people: People, learnt: Learnt | None = None) -> Outcome:
+    """Start a series in a new folder, carry it to its end, score and report it.
+
+    ``learnt`` is what earlier trials showed of the model's own share of the context; a series with
+    a target that lacks it begins with one calibration trial.
+    """
     prepared = prepare(request)
     root = request.out or default_folder(prepared)
     if prepared.simulated is not None:
@@ -75,10 +95,58 @@ def run(request: RunRequest, people: People) -> Outcome:
         prepared = replace(prepared, settings=ready.settings)
         for note in ready.notes:
             people.announce(note)
-        folder = create_series(root, series_file(prepared), prepared.task.folder)
+        made = Sized(prepared)
+        if request.contexts:
+            made = _at_target(prepared, root, people, (learnt, stack))
+        folder = _created(made, root)
         people.announce(f"series {folder.root}")
         stack.enter_context(locked(root))
-        return _finish(prepared, folder, people)
+        return _finish(made.prepared, folder, people)
+
+
+def _at_target(
+    prepared: Prepared, root: Path, people: People, known: tuple[Learnt | None, ExitStack]
+) -> Sized:
+    """Make the task, or ballast, so that trials land on the target."""
+    learnt, stack = known
+    target = prepared.request.contexts[0]
+    ratio = None
+    if learnt is None:
+        ahead = on_a_loop(look_ahead(prepared, [target]))
+        for line in ahead.lines:
+            people.announce(line)
+        ratio = ahead.characters_a_token
+        people.announce("calibration: one trial shows what the model adds of its own")
+        aside = replace(people, announce=lambda _line: None)
+        place = root / CALIBRATION
+        learnt = calibration(prepared, target, place, lambda request: run(request, aside))
+    draft = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    made = on_a_loop(_sized(prepared, learnt, ratio, draft))
+    people.announce(told_sizing(made.prepared.sizing))
+    return made
+
+
+async def _sized(
+    prepared: Prepared, learnt: Learnt | None, ratio: float | None, draft: Path
+) -> Sized:
+    client = OpenAIChat(prepared.settings, os.environ.get(prepared.settings.api_key_env))
+    try:
+        counter = TokenCounter(client, fields_for(prepared.task, prepared.settings, 1))
+        measure = Measure(counter, ratio)
+        return await sized(prepared, prepared.request.contexts[0], learnt, measure, draft)
+    finally:
+        await client.close()
+
+
+def _created(made: Sized, root: Path) -> SeriesFolder:
+    file = series_file(made.prepared)
+    if made.prepared.sizing.get("made_from"):
+        own = {"folder": str((root / "task").resolve())}
+        file = msgspec.structs.replace(file, task=file.task | own)
+    folder = create_series(root, file, made.prepared.task.folder)
+    if made.ballast:
+        write_json(root / BALLAST_FILE, {"schema_version": 1, "messages": made.ballast})
+    return folder
 
 
 def resume(
