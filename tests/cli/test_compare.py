@@ -1,0 +1,126 @@
+"""Compare, stability and plan as people use them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import evalstab
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two series of the same work: steady, and drifting in turn with steady."""
+    root = tmp_path_factory.mktemp("compare")
+    steady = evalstab(
+        "run", "eleven-profiles", "--endpoint", "sim:steady", "--repeats", "4",
+        "--out", "reports/steady", cwd=root,
+    )  # fmt: skip
+    assert steady.returncode == 0, steady.stderr
+    turns = evalstab(
+        "run", "eleven-profiles", "--endpoint", "sim:drifting", "--repeats", "4",
+        "--against", "reports/steady", "--out", "reports/drifting", cwd=root,
+    )  # fmt: skip
+    assert turns.returncode == 0, turns.stderr
+    assert "less stable" in turns.stderr
+    return root
+
+
+def test_trials_took_turns(place: Path) -> None:
+    begun = {
+        (name, index): json.loads(
+            (place / "reports" / name / "trials" / f"{index:03d}" / "events.jsonl")
+            .read_text()
+            .splitlines()[0]
+        )["at"]
+        for name in ("drifting", "drifting-base")
+        for index in (1, 2, 3, 4)
+    }
+    order = [name for name, _ in sorted(begun, key=lambda key: begun[key])]
+    new, base = "drifting", "drifting-base"
+    assert order == [new, base, base, new, new, base, base, new]
+
+
+def test_compare_writes_page_plot_and_json(place: Path) -> None:
+    done = evalstab(
+        "compare", "reports/steady", "reports/drifting", "--vary", "model", "--json",
+        "--output", "out", cwd=place,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["stability"]["answer"] == "yes"
+    assert [d["factor"] for d in found["differences"] if d["kind"] == "declared"] == ["model"]
+    assert (place / found["files"]["svg"]).read_text().startswith("<?xml")
+    page = (place / found["files"]["md"]).read_text()
+    assert "Has the stability changed?" in page
+    assert "cannot tell" in page
+
+
+def test_other_work_is_refused(place: Path) -> None:
+    done = evalstab("run", "three-notes", "--repeats", "1", "--out", "small", cwd=place)
+    assert done.returncode == 0, done.stderr
+    refused = evalstab("compare", "reports/steady", "small", cwd=place)
+    assert refused.returncode == 3
+    assert "task_digest" in refused.stderr
+    against = evalstab(
+        "run", "three-notes", "--repeats", "1", "--against", "reports/steady", cwd=place
+    )
+    assert against.returncode == 3
+    assert "task_digest" in against.stderr
+
+
+def test_frozen_scores_are_a_base(place: Path) -> None:
+    frozen = place / "frozen.json"
+    frozen.write_bytes((place / "reports" / "steady" / "scores.json").read_bytes())
+    done = evalstab("compare", frozen, "reports/steady", "--output", "out", cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert "cannot tell whether the whole work was the same" in done.stdout
+
+
+def test_an_unknown_factor_is_a_usage_error(place: Path) -> None:
+    done = evalstab("compare", "reports/steady", "reports/drifting", "--vary", "qant", cwd=place)
+    assert done.returncode == 2
+    assert "quant" in done.stderr
+
+
+def test_plan_from_earlier_series(place: Path) -> None:
+    done = evalstab(
+        "plan", "--gate", "acceptance", "--endpoint", "sim:steady", "--context", "60k", "--json",
+        cwd=place,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [rung["context"] for rung in found["rungs"]] == [16_000, 60_000]
+    assert found["total_minutes"] > 0
+    assert found["decides"]["looks"] == [5, 8, 13, 20]
+    assert found["total_money"] is None
+
+
+def test_plan_with_a_price_and_without_history(place: Path, tmp_path: Path) -> None:
+    text = (
+        '[endpoints.rig]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
+        "price = { input = 1.0, output = 4.0 }\n"
+    )
+    (tmp_path / "evalstab.toml").write_text(text)
+    done = evalstab("plan", "--endpoint", "rig", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "time unknown" in done.stdout
+    assert "--probe" in done.stdout
+
+
+def test_stability_of_a_table(tmp_path: Path) -> None:
+    rows = [f"{t},{c},{v}" for t in range(1, 6) for c, v in (("a", 9 - t), ("b", 3), ("c", 1))]
+    (tmp_path / "t.csv").write_text("trial,candidate,total\n" + "\n".join(rows) + "\n")
+    done = evalstab("stability", "t.csv", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    block = json.loads(done.stdout)
+    assert block["trials_ranked"] == 5
+    assert block["winner"]["counts"] == {"a": 5}
+    text = evalstab("stability", "t.csv", cwd=tmp_path)
+    assert "Kendall tau" in text.stdout
+    (tmp_path / "t.csv").write_text("trial,candidate,total\n1,a,many\n")
+    bad = evalstab("stability", "t.csv", cwd=tmp_path)
+    assert bad.returncode == 3
+    assert "line 2" in bad.stderr

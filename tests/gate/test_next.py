@@ -1,0 +1,50 @@
+"""What to do next: commands that the program understands, the cheapest first."""
+
+from __future__ import annotations
+
+import shlex
+
+from evalstab.gate.next import Asked, commands
+from evalstab.gate.policy import load_policy
+from evalstab.gate.verdict import judge
+from tests.gate.making import Json, fault, people, same, scores_of, trial
+
+NIGHTLY = load_policy("nightly", {})
+ACCEPTANCE = load_policy("acceptance", {})
+SAMPLING: Json = {"repetition_penalty": 1.1, "frequency_penalty": 0.4, "temperature": 0.6}
+
+
+def asked(**conditions: object) -> Asked:
+    """A series of a rating task on a real endpoint."""
+    place = "reports/a b"
+    target = ("--endpoint", "rig")
+    return Asked(place, "eleven-profiles", target, "rig", dict(conditions), 11)
+
+
+def test_a_failed_gate_at_long_context() -> None:
+    names = people(11)
+    made = [trial(n, names, **fault("tool.truncated")) for n in range(1, 6)]
+    verdict = judge(NIGHTLY, scores_of(made, names))
+    found = commands(verdict, NIGHTLY, asked(context=[80_000], sampling=SAMPLING, groups=1))
+    verbs = [shlex.split(line)[1] for line in found]
+    assert verbs == ["check", "run", "run", "run", "launch", "run"]
+    assert "--context 16k" in found[1]
+    assert "extra_body.repetition_penalty=1" in found[2]
+    assert "sampling.frequency_penalty=0" in found[2]
+    assert "--groups 2" in found[3]
+    assert all("'reports/a b" in line for line in found[1:])
+
+
+def test_an_open_gate_goes_on_to_its_next_look() -> None:
+    verdict = judge(ACCEPTANCE, same(5))
+    assert commands(verdict, ACCEPTANCE, asked()) == ["evalstab resume 'reports/a b' --repeats 8"]
+
+
+def test_a_provisional_pass_can_be_made_a_full_one() -> None:
+    verdict = judge(NIGHTLY, same(5))
+    found = commands(verdict, NIGHTLY, asked())
+    assert found == ["evalstab resume 'reports/a b' --gate acceptance --repeats 20"]
+
+
+def test_a_full_pass_needs_nothing() -> None:
+    assert commands(judge(ACCEPTANCE, same(13)), ACCEPTANCE, asked()) == []
