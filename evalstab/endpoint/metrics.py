@@ -18,6 +18,7 @@ COUNTERS: dict[str, tuple[str, ...]] = {
         "vllm:prompt_tokens_cached",
         "vllm:prefix_cache_hits",
         "sglang:cached_tokens",
+        "llamacpp:prompt_tokens_cached",
     ),
     "generated_tokens": (
         "vllm:generation_tokens",
