@@ -46,6 +46,8 @@ def judge_leaks(
 
 def _in_content(region: Region, text: str, calls: Calls, cut: CutBy | None) -> Finding:
     """The finding for one leaked call or section of calls in the content."""
+    if calls.good and not region.calls:
+        return _finding("tool.marker_residue", region, "content", text)
     if not region.closed and (cut is not None or not region.whole):
         cut_by: CutBy = cut or "unknown"
         return _finding("tool.truncated", region, "content", text, cut_by=cut_by)

@@ -33,13 +33,15 @@ _HARMONY_END = r"<\|(?:call|end|return)\|>"
 class Family:
     """Markers of one format: patterns of the opening and of what closes it (empty: nothing).
 
-    ``object_alone`` counts a bare JSON object behind the opening as a call without a name.
+    ``object_alone`` counts a bare JSON object behind the opening as a call without a name, and
+    ``fragment`` counts the opening itself: parameters that lost their call (B8).
     """
 
     name: str
     opening: str
     closing: str = ""
     object_alone: bool = False
+    fragment: bool = False
 
 
 FAMILIES = (
@@ -50,6 +52,7 @@ FAMILIES = (
     Family("minimax_m1", r"<tool_calls>", r"</tool_calls>"),
     Family("tool_call", r"<tool_call>", r"</tool_call>"),
     Family("seed", r"<seed:tool_call>", r"</seed:tool_call>"),
+    Family("glm", r"<arg_key>(?=[^<]{1,100}</arg_key>)", r"</arg_value>", fragment=True),
     Family("qwen", r"<function=(?=[\w.\"'-]{1,100}>)", r"</function>(?:\s{0,9}</tool_call>)?"),
     Family("kimi", r"<\|tool_calls?_section_begin\|>", r"<\|tool_calls?_section_end\|>"),
     Family("kimi", r"<\|tool_call_begin\|>", r"<\|tool_call_end\|>"),
@@ -62,6 +65,12 @@ FAMILIES = (
         rf"</{_BAR}DSML{_BAR}(?:function_calls|tool_calls)>",
     ),
     Family("deepseek", rf"<{_BAR}DSML{_BAR}invoke(?= )", rf"</{_BAR}DSML{_BAR}invoke>"),
+    Family(
+        "deepseek",
+        rf"<{_BAR}DSML{_BAR}parameter(?= name=)",
+        rf"</{_BAR}DSML{_BAR}parameter>",
+        fragment=True,
+    ),
     Family("deepseek", r"<[|｜]tool[▁_]calls[▁_]begin[|｜]>", r"<[|｜]tool[▁_]calls[▁_]end[|｜]>"),
     Family("deepseek", r"<｜tool▁call▁begin｜>", r"<｜tool▁call▁end｜>"),
     Family("anthropic", r"<(?:antml:)?function_calls>", r"</(?:antml:)?function_calls>"),
@@ -169,7 +178,8 @@ def find_leaks(text: str, offered: Collection[str]) -> Leaks:
 def _has_body(text: str, marker: re.Match[str], offered: Collection[str]) -> bool:
     """Whether what follows a marker looks like a call rather than like a sentence."""
     window = text[marker.end() : marker.end() + WINDOW]
-    return bool(_BODY.match(window)) or _named(window, offered)
+    number = int((marker.lastgroup or "f0")[1:])
+    return FAMILIES[number].fragment or bool(_BODY.match(window)) or _named(window, offered)
 
 
 def _region(text: str, marker: re.Match[str], offered: Collection[str]) -> Region | None:
@@ -181,7 +191,7 @@ def _region(text: str, marker: re.Match[str], offered: Collection[str]) -> Regio
     stop = end.end() if end else len(text)
     calls = tuple(parse_body(text[marker.start() : min(stop, marker.start() + MAX_BODY_CHARS)]))
     bare_object = family.object_alone and "<|message|>" in window
-    if not calls and not bare_object and not _named(window, offered):
+    if not (calls or bare_object or family.fragment or _named(window, offered)):
         return None
     return Region(family.name, marker.start(), stop, calls, end is not None)
 

@@ -254,3 +254,22 @@ def test_several_calls_in_one_section() -> None:
 def test_missing_call_is_no_second_fault_beside_a_leak() -> None:
     _, codes = read(stream(pieces("content", LEAKS["hermes"]), reason="tool_calls"))
     assert codes == {"tool.leaked_markup"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'<{BAR}parameter name="path" string="true">{PATH}</{BAR}parameter>\n',
+        f"<arg_key>path</arg_key>\n<arg_value>{PATH}</arg_value>",
+    ],
+)
+def test_parameters_that_lost_their_call(text: str) -> None:
+    lost = call(0, id="a", name="read_file", arguments="{}")
+    _, codes = read(stream(pieces("content", text), lost, reason="tool_calls"))
+    assert codes == {"tool.malformed_arguments", "tool.leaked_markup"}
+
+
+def test_parameters_beside_a_good_call_are_residue() -> None:
+    text = f'<{BAR}parameter name="path" string="true">{PATH}</{BAR}parameter>'
+    _, codes = read(stream(pieces("content", text), GOOD, reason="tool_calls"))
+    assert codes == {"tool.marker_residue"}
