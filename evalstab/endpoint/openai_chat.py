@@ -136,7 +136,8 @@ class OpenAIChat:
         """A pooled connection that the server had closed is told from one that never was."""
         if exchange.status is not None:
             return "reset"
-        gone = "disconnected" in _cause(error).lower() or "reset" in _cause(error).lower()
+        said = _cause(error).lower()
+        gone = any(word in said for word in ("disconnected", "reset", "closing transport"))
         return "stale" if gone and self._answers else "connect"
 
 
