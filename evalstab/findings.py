@@ -106,7 +106,7 @@ CODES: dict[str, Code] = {
     "context.overflow": Code("the request was refused: context too small", _E),
     "context.silent_truncation": Code("the server read far less than was sent", _E),
     "context.shifted": Code("the server discarded earlier context while generating", _E),
-    "context.target_missed": Code("the trial never reached the requested context", _H),
+    "context.target_missed": Code("the trial missed the requested context by over 15 %", _H),
     "trial.step_limit": Code("the trial ended at its step limit"),
     "trial.time_limit": Code("the trial ended at its time limit"),
     "trial.deliverable_missing": Code("a file that the task asks for was not written"),

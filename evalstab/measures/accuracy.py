@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from evalstab.measures.base import Fact, Measured, TrialMeasure, put
+from evalstab.measures.depth import found_by_depth
 from evalstab.measures.view import TrialView
 from evalstab.statistics.kendall import tau_b
 from evalstab.statistics.ranks import places_from_rankings
@@ -34,6 +35,8 @@ def compute(trial: TrialView) -> Measured:
     error = sum(errors) / len(errors) if errors else None
     put(values, "mean_abs_error", error, "no totals to compare")
     values["winner_right"] = set(ranking.groups[0]) == set(truth.order[0])
+    why = "only generated tasks with stated points know where their facts stand"
+    put(values, "by_depth", found_by_depth(trial), why)
     return found
 
 
@@ -62,6 +65,12 @@ MEASURE = TrialMeasure(
             "yes or no",
             "true, false",
             "higher is better",
+        ),
+        Fact(
+            "accuracy.by_depth",
+            "Bands of depth in the input: facts that count, and those whose points were given.",
+            "list",
+            "",
         ),
     ),
     compute=compute,

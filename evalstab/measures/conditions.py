@@ -86,21 +86,27 @@ def _by_value(values: dict[int, Any]) -> dict[str, list[int]]:
     return {value: indices[:TRIALS_SHOWN] for value, indices in found.items()}
 
 
-def _cold_first(series: SeriesView) -> Iterator[Finding]:
+def cold_first(series: SeriesView) -> bool:
+    """Whether the first trial alone had a cold prefix cache, without that having been asked for."""
     if series.condition("cache") == "cold" or len(series.trials) < 2:
-        return
+        return False
     first, *later = sorted(series.trials, key=lambda trial: trial.index)
     shares = [_cached_share(trial) for trial in later]
-    if not shares or any(share is None or share < WARM_SHARE for share in shares):
+    if any(share is None or share < WARM_SHARE for share in shares):
+        return False
+    if first.index != 1 or first.facts.first_prompt is None:
+        return False
+    return (_cached_share(first) or 0.0) <= COLD_SHARE
+
+
+def _cold_first(series: SeriesView) -> Iterator[Finding]:
+    if not cold_first(series):
         return
-    if first.index != 1 or (_cached_share(first) or 0.0) > COLD_SHARE:
-        return
-    if first.facts.first_prompt is None:
-        return
+    first, *later = sorted(series.trials, key=lambda trial: trial.index)
     yield _series_finding(
         "series.cold_first_run",
         first_cached=first.facts.first_cached or 0,
-        later_cached=[trial.facts.first_cached for trial in later[:TRIALS_SHOWN]],
+        later_cached=[trial.facts.first_cached for trial in later[:20]],
         first_output_differs=_differs_alone(first, later),
     )
 

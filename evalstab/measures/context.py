@@ -6,8 +6,8 @@ from evalstab.findings import finding
 from evalstab.measures.base import Fact, Measured, TrialMeasure, put
 from evalstab.measures.view import TrialView
 
-REACHED = 0.9
-"""Share of the requested context from which on a trial counts as having reached it."""
+MISSED = 0.15
+"""Deviation from the requested context, either way, from which on a trial has missed it."""
 
 
 def compute(trial: TrialView) -> Measured:
@@ -18,21 +18,27 @@ def compute(trial: TrialView) -> Measured:
         reason = "the record holds no step"
         put(found.values, "active_context_tokens", None, reason)
         put(found.values, "tokens_source", None, reason)
+        put(found.values, "context_deviation", None, reason)
         return found
     count = step.context.count
     found.values["active_context_tokens"] = count
     found.values["tokens_source"] = step.context.source
     largest = max(s.context.count for s in trial.steps)
     found.values["largest_context_tokens"] = largest
-    if trial.target and trial.ended and largest < REACHED * trial.target:
-        found.findings.append(
-            finding(
-                "context.target_missed",
-                step=step.number,
-                context_tokens=largest,
-                detail={"target": trial.target, "largest": largest},
+    if trial.target:
+        deviation = count / trial.target - 1
+        found.values["context_deviation"] = deviation
+        if trial.ended and abs(deviation) > MISSED:
+            found.findings.append(
+                finding(
+                    "context.target_missed",
+                    step=step.number,
+                    context_tokens=count,
+                    detail={"target": trial.target, "active": count, "largest": largest},
+                )
             )
-        )
+    else:
+        put(found.values, "context_deviation", None, "no context was asked for")
     return found
 
 
@@ -52,6 +58,12 @@ MEASURE = TrialMeasure(
             "Who counted: the server, its tokenizer endpoint, or an estimate from lengths.",
             "word",
             "server, tokenizer, estimate",
+        ),
+        Fact(
+            "context_deviation",
+            "Active context over the one asked for, less 1; beyond 0.15 either way it was missed.",
+            "share",
+            "-1 and more",
         ),
         Fact(
             "largest_context_tokens",

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from evalstab.endpoint.base import Reply
 from evalstab.measures.view import TrialView
 from evalstab.text.repetition import RewordingProfile, rewording_profile
 
@@ -43,7 +44,9 @@ class TrialFacts:
     fields as sent, ``tools`` and ``opening`` digests of tools and first messages; ``varied`` says
     that these differ between trials by declaration. ``first_prompt``
     and ``first_cached`` are the tokens of the first request; ``unreliable`` the reasons why rates
-    are no measurement; ``rewording`` holds the longer reasoning blocks that have no hard loop.
+    are no measurement; ``drafted`` the tokens drafted and accepted by speculation; ``answers`` one
+    digest for each answer; ``order`` the declared reading order; ``rewording`` holds the longer
+    reasoning blocks without a hard loop.
     """
 
     output: str
@@ -57,6 +60,9 @@ class TrialFacts:
     first_prompt: int | None
     first_cached: int | None
     unreliable: tuple[str, ...]
+    drafted: tuple[int, int]
+    answers: tuple[str, ...]
+    order: tuple[str, ...]
     rewording: tuple[ReasoningProfile, ...]
 
 
@@ -79,6 +85,9 @@ def trial_facts(trial: TrialView) -> TrialFacts:
         first_prompt=prompt,
         first_cached=cached,
         unreliable=tuple(dict.fromkeys(c.unreliable for c in clocks if c.unreliable)),
+        drafted=_drafted(replies),
+        answers=tuple(_output_of(reply) for reply in replies),
+        order=tuple(map(str, trial.started.variation.get("order") or ())) if trial.started else (),
         rewording=tuple(_profiles(trial)),
     )
 
@@ -103,15 +112,27 @@ def _profiles(trial: TrialView) -> Iterator[ReasoningProfile]:
             yield ReasoningProfile(step.number, len(text), step.known_context, profile)
 
 
+def _drafted(replies: list[Reply]) -> tuple[int, int]:
+    timings = [reply.timings for reply in replies if reply.timings is not None]
+    return (
+        sum(clock.drafted_tokens or 0 for clock in timings),
+        sum(clock.accepted_tokens or 0 for clock in timings),
+    )
+
+
 def _output(trial: TrialView) -> str:
-    parts: list[bytes] = []
-    for step in trial.steps:
-        reply = step.reply
-        if reply is None:
-            continue
-        calls = [(call.name, call.arguments) for call in reply.tool_calls]
-        parts.append(msgspec.json.encode((reply.reasoning, reply.content, calls)))
-    return _digest(*parts)
+    replies = [step.reply for step in trial.steps if step.reply is not None]
+    return _digest(*map(_words_of, replies))
+
+
+def _output_of(reply: Reply) -> str:
+    return _digest(_words_of(reply))
+
+
+def _words_of(reply: Reply) -> bytes:
+    """Every word and call of an answer; ids are the server's, not the model's."""
+    calls = [(call.name, call.arguments) for call in reply.tool_calls]
+    return msgspec.json.encode((reply.reasoning, reply.content, calls))
 
 
 def _digest(*parts: bytes) -> str:

@@ -24,6 +24,11 @@ LEAST_TOKENS = 16
 LEAST_CHUNKS = 8
 LEAST_PROMPT = 256
 LEAST_SECONDS = 1e-4
+FRESH_SHARE = 0.02
+"""Share of the prompt that must have been read anew for a prefill rate: below it, what passes
+before the first token is mostly something else."""
+
+MOST_BUNCHED = 0.5
 CUT_CODES = frozenset({"stream.dropped", "stream.stalled", "server.error_in_stream"})
 
 Rate = tuple[float | None, str]
@@ -41,6 +46,8 @@ class _Pace:
     cached: int | None
     server_decode: Rate
     server_prefill: Rate
+    latency: Rate = (None, "the record holds no times")
+    gap: Rate = (None, "the record holds no times")
 
 
 def compute(trial: TrialView) -> Measured:
@@ -82,6 +89,10 @@ def _row(pace: _Pace) -> dict[str, Any]:
     put(row, "prefill_tok_s", *pace.prefill)
     put(row, "ttft_s", *pace.ttft)
     put(row, "cached_tokens", pace.cached, "the server does not state cached tokens")
+    put(row, "latency_s", *pace.latency)
+    put(row, "gap_p99_ms", *pace.gap)
+    put(row, "server_decode_tok_s", *pace.server_decode)
+    put(row, "server_prefill_tok_s", *pace.server_prefill)
     return row
 
 
@@ -104,7 +115,23 @@ def _pace(step: StepView, attempt: Attempt, counts_cached: bool) -> _Pace:
         cached=cached,
         server_decode=server[0],
         server_prefill=server[1],
+        latency=(clock.end, ""),
+        gap=_gap(clock, attempt),
     )
+
+
+def _gap(clock: Clock, attempt: Attempt) -> Rate:
+    """99th percentile of the time between two tokens' frames, in milliseconds."""
+    if clock.unreliable:
+        return None, clock.unreliable
+    if any(found.code in CUT_CODES for found in attempt.findings):
+        return None, "the stream was cut"
+    if len(clock.gaps_us) < LEAST_TOKENS:
+        return None, f"fewer than {LEAST_TOKENS} gaps between frames"
+    bunched = sum(count > 1 for count in clock.per_read)
+    if bunched > MOST_BUNCHED * len(clock.gaps_us):
+        return None, "frames arrived in bunches, so most of them have no time of their own"
+    return float(np.percentile(clock.gaps_us, 99)) / 1000, ""
 
 
 def _ttft(clock: Clock) -> Rate:
@@ -149,15 +176,17 @@ def _prefill(ttft: Rate, reply: Reply, cached: int | None) -> Rate:
     if seconds is None:
         return None, reason
     prompt = _prompt(reply)
-    if prompt is None:
-        return None, "the server states no prompt tokens"
-    if cached is None:
-        return None, "the server does not state cached tokens"
-    if prompt - cached < LEAST_PROMPT:
+    if prompt is None or cached is None:
+        uncounted = "the server states no prompt tokens"
+        return None, uncounted if prompt is None else "the server does not state cached tokens"
+    fresh = prompt - cached
+    if fresh < LEAST_PROMPT:
         return None, f"fewer than {LEAST_PROMPT} tokens had to be read"
+    if fresh < FRESH_SHARE * prompt:
+        return None, "nearly all of the prompt was cached: what passed is no reading time"
     if seconds < LEAST_SECONDS:
         return None, "all of the answer came at one moment"
-    return (prompt - cached) / seconds, ""
+    return fresh / seconds, ""
 
 
 def _server_rates(reply: Reply) -> tuple[Rate, Rate]:
@@ -218,7 +247,12 @@ MEASURE = TrialMeasure(
         _fact("prefill_tok_s.p50", "Median over steps of the prefill rate.", "tok/s", _HIGH),
         _fact("server_decode_tok_s.p50", "Decode rate by the server's clock.", "tok/s", _HIGH),
         _fact("server_prefill_tok_s.p50", "Prefill rate by the server's clock.", "tok/s", _HIGH),
-        _fact("by_context", "Each step: active context, the three rates, cached tokens.", "list"),
+        _fact(
+            "by_context",
+            "Each step: active context, the three rates, cached tokens, latency of the whole "
+            "answer, 99th percentile of the gaps between frames, the server's own two rates.",
+            "list",
+        ),
     ),
     compute=compute,
 )

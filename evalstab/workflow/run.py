@@ -26,6 +26,7 @@ from evalstab.settings import EndpointSettings
 from evalstab.trial.loop import TrialPlan, Watcher
 from evalstab.trial.record import TrialEnded
 from evalstab.workflow.asking import BALLAST_FILE, Asker, stored_ballast
+from evalstab.workflow.counters import counted
 from evalstab.workflow.expected import look_ahead
 from evalstab.workflow.gates import EXIT_CODES, unjudgeable
 from evalstab.workflow.looking import gated, stop_for, tell, wants_more
@@ -250,7 +251,8 @@ async def carry_out(
     watcher = people.watcher(folder.file)
     try:
         await client.warm()
-        return await run_series(plan, watcher, stop or _never)
+        async with counted(client, folder.root):
+            return await run_series(plan, watcher, stop or _never)
     finally:
         watcher.done()
         await client.close()
