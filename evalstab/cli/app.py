@@ -1,22 +1,76 @@
-"""The command tree. Commands import what they need when they run, so that help is instant."""
+"""The command tree: one line a command; a command's module is imported when it is named.
+
+Help of the whole program is plain text, since importing rich's panels would take longer than all
+the rest of it; the help of each command has panels.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from evalstab.cli import compare, gate, plan, report, resume, run, score, sim, stability, task
+COMMANDS = {
+    "run": "Run a task N times against an endpoint, score how stable it was, and report it.",
+    "resume": "Go on where a series stopped, from its records; a finished one is scored again.",
+    "score": "Compute all measures again from the records; rewrite scores.json and the report.",
+    "gate": "Judge a series: exit 0 passed, 5 failed, 6 undecided, 4 not to be judged.",
+    "compare": "Has the stability changed, has the consensus moved, is the new one worse?",
+    "stability": "How far trials agree that you already have, from a table of your own.",
+    "plan": "Trials, hours, tokens and money before they are spent; what N trials can decide.",
+    "report": "Write the report of a series again (Markdown with plots, or the scores as JSON).",
+    "sim": "Serve a simulated model with known truth (or a small real one), or verify findings.",
+    "task": "List, show, check and make tasks.",
+}
+"""Every command with what it is for; ``evalstab.cli.NAME`` holds it as ``command`` or ``app``."""
+
+
+class Commands(TyperGroup):
+    """A group that imports the module of a command only when that command is used."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name) for name in COMMANDS}
+        for name, meaning in COMMANDS.items():
+            self.commands[name].short_help = meaning
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command with all of its options."""
+        del ctx
+        return _load(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Usage, options and commands in plain text."""
+        super(TyperGroup, self).format_help(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The table of commands, none of them imported."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _load(name: str) -> Any:
+    module = import_module(f"evalstab.cli.{name}")
+    own: typer.Typer | None = getattr(module, "app", None)
+    if own is None:
+        own = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        own.command(name, epilog=module.EXAMPLES)(module.command)
+    return typer.main.get_command(own)
+
 
 app = typer.Typer(
     name="evalstab",
+    cls=Commands,
     help=(
         "Is a model's judgement the same when it is asked again? evalstab runs one agentic "
         "ranking task N times against an OpenAI-compatible endpoint and scores how stable it was."
     ),
     epilog=(
-        "Start with: [bold]evalstab run eleven-profiles[/bold] (simulated endpoint), then "
-        "[bold]evalstab run eleven-profiles --base-url http://localhost:8000/v1[/bold]"
+        "Start with: evalstab run eleven-profiles (simulated endpoint), then "
+        "evalstab run eleven-profiles --base-url http://localhost:8000/v1"
     ),
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -40,15 +94,3 @@ def _root(
     ] = False,
 ) -> None:
     del version
-
-
-app.command("run", epilog=run.EXAMPLES)(run.command)
-app.command("resume", epilog=resume.EXAMPLES)(resume.command)
-app.command("score", epilog=score.EXAMPLES)(score.command)
-app.command("gate", epilog=gate.EXAMPLES)(gate.command)
-app.command("compare", epilog=compare.EXAMPLES)(compare.command)
-app.command("stability", epilog=stability.EXAMPLES)(stability.command)
-app.command("plan", epilog=plan.EXAMPLES)(plan.command)
-app.command("report", epilog=report.EXAMPLES)(report.command)
-app.add_typer(sim.app, name="sim")
-app.add_typer(task.app, name="task")

@@ -31,6 +31,7 @@ app = typer.Typer(
     help="Serve a simulated model with known truth (or a small real one), or verify findings.",
     epilog=EXAMPLES,
     rich_markup_mode="rich",
+    add_completion=False,
 )
 
 

@@ -24,6 +24,7 @@ app = typer.Typer(
     epilog=EXAMPLES,
     no_args_is_help=True,
     rich_markup_mode="rich",
+    add_completion=False,
 )
 
 Ref = Annotated[str, typer.Argument(help="A task's name or folder.", metavar="TASK")]

@@ -6,7 +6,7 @@ Whether it is repeated is decided in one place, ``retry.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -16,6 +16,7 @@ from evalstab.chat import IntendedCall, Json, ServerTimings, ToolCall, ToolSpec,
 from evalstab.findings import Finding
 
 ReasoningField = Literal["reasoning", "reasoning_content", "reasoning_details", "blocks", "inline"]
+ERROR_BODY_LIMIT = 1 << 20
 Action = Literal["accept", "repeat", "wait", "end_trial", "end_series"]
 
 
@@ -136,6 +137,16 @@ class ChatRequest:
     trial_clock: float = 0.0
     deadline: float | None = None
     watch: Callable[[int], None] | None = None
+
+
+class Refusal(Exception):
+    """An answer with another status than 2xx; its body was read up to ERROR_BODY_LIMIT."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+        self.headers = headers
+        self.body = body
 
 
 class Endpoint(Protocol):

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from evalstab.chat import Json
-from evalstab.endpoint.openai_chat import OpenAIChat, Refusal
+from evalstab.endpoint.base import Refusal
+from evalstab.endpoint.openai_chat import OpenAIChat
 
 _Way = Callable[["TokenCounter", Json], Awaitable[int | None]]
 _FORWARDED = ("model", "tools", "chat_template_kwargs")

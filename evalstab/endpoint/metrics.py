@@ -9,8 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from evalstab.endpoint.openai_chat import OpenAIChat, Refusal
+from evalstab.endpoint.base import Refusal
+
+if TYPE_CHECKING:
+    from evalstab.endpoint.openai_chat import OpenAIChat
 
 COUNTERS: dict[str, tuple[str, ...]] = {
     "prompt_tokens": ("vllm:prompt_tokens", "sglang:prompt_tokens", "llamacpp:prompt_tokens"),

@@ -11,32 +11,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
 import httpx2
 import openai
 
-from evalstab.endpoint.base import Attempt, ChatRequest, encode_body
+from evalstab.endpoint.base import (
+    ERROR_BODY_LIMIT,
+    Attempt,
+    ChatRequest,
+    Refusal,
+    encode_body,
+)
 from evalstab.endpoint.exchange import Exchange
 from evalstab.endpoint.reply import EndKind, read_error_body
 from evalstab.errors import ConfigError
 from evalstab.settings import EndpointSettings
 
 CHAT_PATH = "/chat/completions"
-ERROR_BODY_LIMIT = 1 << 20
 
 _RAW = {"X-Stainless-Raw-Response": "stream"}
-
-
-class Refusal(Exception):
-    """An answer with another status than 2xx; its body was read up to ERROR_BODY_LIMIT."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        super().__init__(f"HTTP {status}")
-        self.status = status
-        self.headers = headers
-        self.body = body
 
 
 class OpenAIChat:

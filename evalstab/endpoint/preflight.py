@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from evalstab.endpoint.openai_chat import OpenAIChat, Refusal
+from evalstab.endpoint.base import Refusal
+from evalstab.endpoint.openai_chat import OpenAIChat
 from evalstab.errors import ConfigError, EndpointUnusable, UsageError, nearest
 from evalstab.settings import EndpointSettings
 

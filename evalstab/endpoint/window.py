@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from evalstab.chat import Json
+from evalstab.endpoint.base import Refusal
 from evalstab.endpoint.metrics import metrics_page, pool_tokens
-from evalstab.endpoint.openai_chat import OpenAIChat, Refusal
+from evalstab.endpoint.openai_chat import OpenAIChat
 
 _MODEL_KEYS = ("max_model_len", "context_window", "context_length")
 

@@ -1,4 +1,7 @@
-"""Writes the derived files of a series folder: the page and its plots."""
+"""Writes the derived files of a series folder: the page and its plots.
+
+What draws is imported when something is drawn: it takes longer to load than all the rest.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from evalstab.chat import Json
 from evalstab.errors import UsageError
 from evalstab.report import markdown, terminal
 from evalstab.report.model import build_report
-from evalstab.report.plots import draw
 from evalstab.series.files import write_whole
 from evalstab.series.folder import SeriesFolder
 
@@ -27,6 +29,8 @@ def write_report(
     """
     if unknown := sorted(set(formats) - set(FORMATS)):
         raise UsageError(f"no report format {', '.join(unknown)}: known are {', '.join(FORMATS)}")
+    from evalstab.report.plots import draw  # noqa: PLC0415
+
     report = build_report(folder, scores)
     place = out or folder.root
     written: list[Path] = []

@@ -16,7 +16,6 @@ from evalstab.gate.comparison import TOO_FEW, Pair, compare, criteria_of
 from evalstab.gate.evidence import Evidence, evidence_of
 from evalstab.report import markdown
 from evalstab.report.comparison import comparison_page, comparison_table
-from evalstab.report.comparison_plot import Places, comparison_plot
 from evalstab.series.files import write_json, write_whole
 from evalstab.series.folder import SERIES_FILE, open_series
 from evalstab.workflow.score import SCORES, read_scores, score
@@ -131,6 +130,8 @@ def _write(found: Json, pair: Pair, place: Path, one: Side) -> None:
     found["files"] = {kind: str(place / f"{name}.{kind}") for kind in ("json", "md", "svg")}
     page = markdown.render(comparison_page(found))
     picture = f"\n![Places of each candidate in both series]({name}.svg)\n"
+    from evalstab.report.comparison_plot import comparison_plot  # noqa: PLC0415
+
     plot = comparison_plot(pair.base.candidates, _places(pair.base), _places(pair.new))
     write_whole(place / f"{name}.svg", plot)
     write_whole(place / f"{name}.md", page.rstrip() + "\n" + picture)
@@ -141,7 +142,7 @@ def _beside(new: Path) -> Path:
     return (new if new.is_dir() else new.parent) / "compare"
 
 
-def _places(side: Evidence) -> Places:
+def _places(side: Evidence) -> list[list[float]]:
     """For each candidate its places, unranked trials left out."""
     columns = (side.places[:, j] for j in range(len(side.candidates)))
     return [[float(p) for p in column if not np.isnan(p)] for column in columns]
