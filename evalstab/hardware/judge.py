@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalstab.hardware.model import Card, Check, Event, Health, Link, Reading, worst
+from evalstab.hardware.model import Card, Check, Health, Link, Reading, worst
 
 LOAD_BUSY = 20.0
 LOAD_POWER_SHARE = 0.5
 LOAD_PSTATE = 2
 SAMPLES = 3
 SW_THERMAL, HW_THERMAL, POWER_BRAKE, POWER_CAP = 0x20, 0x40, 0x80, 0x4
-_THROTTLES = {
+THROTTLES = {
     SW_THERMAL: "slowed down for its temperature (by the driver)",
     HW_THERMAL: "slowed down for its temperature (by the card itself)",
     POWER_BRAKE: "slowed down by its power supply",
@@ -62,15 +62,15 @@ def checks(
         return [Check(name="cards", status=status, detail=last.problem, advice=last.advice)]
     made = [presence(last, expected)]
     if last.problem:
-        told = "failed" if last.failed else "unknown"
-        made.append(Check(name="driver", status=told, detail=last.problem, advice=last.advice))
+        state: Health = "failed" if last.failed else "unknown"
+        made.append(Check(name="driver", status=state, detail=last.problem, advice=last.advice))
     for card in last.cards:
         if card.lost is None:
             series = [c for r in readings for c in r.cards if c.key == card.key]
             made.append(link_check(series, expected.links.get(card.key), loaded))
             made += _throttle_checks(card, readings)
             made += _error_checks(card, series)
-    made += _path_checks(readings)
+    made += path_checks(readings)
     return [*made, *_measured(last)]
 
 
@@ -135,7 +135,7 @@ def _throttle_checks(card: Card, readings: Sequence[Reading]) -> Iterator[Check]
     name = f"clocks {card.title}"
     shares = time_shares(card.key, readings)
     held = [f"{_SHARES[key]} {share:.0%} of the time" for key, share in shares.items() if share > 0]
-    found = [told for bit, told in _THROTTLES.items() if (card.reasons or 0) & bit]
+    found = [told for bit, told in THROTTLES.items() if (card.reasons or 0) & bit]
     thermal = any(shares.get(key, 0) > 0 for key in ("sw_thermal", "hw_thermal", "power_brake"))
     if found or thermal:
         told = "; ".join([*found, *held])
@@ -177,7 +177,8 @@ def _error_checks(card: Card, series: Sequence[Card]) -> Iterator[Check]:
         yield Check(name=name, status="degraded", detail=told, advice="check slot and riser")
 
 
-def _path_checks(readings: Sequence[Reading]) -> Iterator[Check]:
+def path_checks(readings: Sequence[Reading]) -> Iterator[Check]:
+    """PCIe error counters that grew on the way from a card to its root port."""
     first, last = readings[0].paths, readings[-1].paths
     for bus, path in last.items():
         for place, port in path.items():
@@ -216,74 +217,6 @@ def _measured(reading: Reading) -> Iterator[Check]:
         yield Check(name="memory", status="unknown", detail=told)
 
 
-def changes(first: Reading, before: Reading, now: Reading) -> list[Event]:
-    """What went wrong between two readings of a watch; ``first`` is the reading that it began with.
-
-    ``failed`` events spoil the trials around them, ``degraded`` ones are told.
-    """
-    found = list(_losses(first, now))
-    known = {card.key: card for card in before.cards}
-    for card in now.cards:
-        old = known.get(card.key)
-        if old is None or card.lost is not None:
-            continue
-        fell = _fell(old.link.gen, card.link.gen) and under_load(card)
-        replays = _grown(old.replays, card.replays)
-        if fell and replays:
-            told = f"link fell to generation {card.link.gen} with {replays} replays under load"
-            found.append(_event(now, before, "link", "failed", card, told))
-        elif replays:
-            found.append(_event(now, before, "replays", "degraded", card, f"{replays} replays"))
-        fresh = (card.reasons or 0) & ~(old.reasons or 0)
-        found += [
-            _event(now, before, "throttled", "degraded", card, told)
-            for bit, told in _THROTTLES.items()
-            if fresh & bit
-        ]
-        if _grown(old.ecc_uncorrected, card.ecc_uncorrected):
-            told = "uncorrected memory errors"
-            found.append(_event(now, before, "memory_errors", "failed", card, told))
-    found += [
-        Event(at=now.at, kind="pcie_errors", status=c.status, detail=c.detail, last_good=before.at)
-        for c in _path_checks([before, now])
-    ]
-    return found
-
-
-def _losses(first: Reading, now: Reading) -> Iterator[Event]:
-    if now.problem and now.failed and not now.cards:
-        yield Event(at=now.at, kind="driver", status="failed", detail=now.problem)
-        return
-    titles = {card.index: card.title for card in first.cards if card.lost is None}
-    for card in now.cards:
-        if card.lost is not None:
-            title = titles.get(card.index, card.title)
-            told = f"card {title} no longer answers: {card.lost}"
-            yield Event(at=now.at, kind="card", status="failed", detail=told, card=title)
-    here = {card.key for card in now.cards}
-    silent = sum(card.lost is not None for card in now.cards)
-    gone = [card for card in first.cards if card.lost is None and card.key not in here]
-    for card in gone[silent:] if silent else gone:
-        told = f"card {card.title} is gone ({card.key})"
-        yield Event(at=now.at, kind="card", status="failed", detail=told, card=card.title)
-    for bus in first.paths.keys() - now.paths.keys():
-        told = f"card {bus} has left the PCI tree"
-        yield Event(at=now.at, kind="card", status="failed", detail=told, card=bus)
-
-
-def _event(
-    now: Reading, before: Reading, kind: str, status: Health, card: Card, told: str
-) -> Event:
-    return Event(
-        at=now.at,
-        kind=kind,
-        status=status,
-        detail=f"card {card.title}: {told}",
-        card=card.title,
-        last_good=before.at,
-    )
-
-
 def overall(made: Sequence[Check]) -> Health:
     """The worst of all checks, but that a few unknowns beside a good presence are no verdict."""
     return worst([check.status for check in made if check.status != "unknown"])
@@ -292,11 +225,3 @@ def overall(made: Sequence[Check]) -> Health:
 def _least(*values: int | None) -> int | None:
     known = [value for value in values if value is not None]
     return min(known) if known else None
-
-
-def _fell(before: int | None, now: int | None) -> bool:
-    return before is not None and now is not None and now < before
-
-
-def _grown(before: int | None, now: int | None) -> int:
-    return max(0, now - before) if before is not None and now is not None else 0

@@ -123,7 +123,7 @@ def worst(statuses: list[Health]) -> Health:
 
 def bus_id(text: str) -> str | None:
     """``0000:42:00`` out of any spelling of a PCI address, None where it is none."""
-    found = _BUS.match(text.strip())
+    found = _BUS.match(text.strip(" :\n"))
     if found is None:
         return None
     return f"{int(found[1] or '0', 16):04x}:{found[2]}:{found[3]}".lower()

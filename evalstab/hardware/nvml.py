@@ -11,6 +11,7 @@ from evalstab.hardware.model import Card, Link, Loss, Reading, bus_id
 
 NOT_HERE = {9: "the NVIDIA driver is not loaded", 12: "NVML is not installed"}
 MISMATCH = 18
+NOT_FOUND = 13
 LOST: dict[int, Loss] = {15: "lost", 16: "reset required", 28: "lost", 999: "unknown error"}
 WORDS = {
     2: "bad argument",
@@ -74,8 +75,8 @@ def _card(nvml: Any, index: int) -> Card:
     def ask(field: str, call: Callable[..., Any], *more: Any) -> Any:
         try:
             return call(handle, *more)
-        except nvml.NVMLError as error:
-            _failed(card, field, int(error.value))
+        except (nvml.NVMLError, nvml.NVMLLibraryMismatchError) as error:
+            _failed(card, field, int(getattr(error, "value", NOT_FOUND)))
             return None
 
     card.name = _text(ask("name", nvml.nvmlDeviceGetName))

@@ -18,6 +18,8 @@ from evalstab.hardware.model import Reading
 from evalstab.hardware.sampler import Orders
 
 DEADLINE = 10.0
+START = 60.0
+"""Longest wait for the other process to come up, in seconds: a busy machine is no dead card."""
 
 
 class Kernel(msgspec.Struct, frozen=True):
@@ -69,6 +71,8 @@ class Sampler:
         """What the sampler says, as it says it; the last is a ``Hang`` or ``Ended``."""
         while True:
             patience = self._deadline + (self._wait if self._doing == "waiting" else 0.0)
+            if self._doing == "start":
+                patience = max(patience, START)
             try:
                 line = self._lines.get(timeout=patience)
             except queue.Empty:
