@@ -104,7 +104,7 @@ class Exchange:
         settled = self._reader.settled
         for event in self._wire.feed(piece):
             chunks += self._reader.feed(event)
-            if isinstance(event, Bound):
+            if isinstance(event, Bound) or self._reader.bound:
                 return True
         if chunks:
             self._stamps.note(at, chunks)

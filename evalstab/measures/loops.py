@@ -25,11 +25,16 @@ LEAST_CHARACTERS = 100
 
 
 def compute(trial: TrialView) -> Measured:
-    """Look for a loop in every text that the model wrote."""
+    """Look for a loop in every text that the model wrote.
+
+    A call that was cut wrote no file and said nothing: it has its own finding and is left out.
+    """
     values: dict[str, Any] = {"found": 0, "degenerate": 0, "probable": 0, "tokens_burnt": 0}
     findings: list[Finding] = []
     for step in trial.steps:
         for piece in step.pieces:
+            if piece.raw:
+                continue
             spans, loop = repetition_in(piece.text)
             values["degenerate"] += len(spans)
             findings += [_degenerate(span, piece, step) for span in spans]

@@ -60,14 +60,17 @@ class _Files:
     seen: dict[str, set[int]] = field(default_factory=dict)
 
     def write(self, path: str, text: str | None) -> bool:
-        """Take over a new content; true where the file had just this content before."""
+        """Take over a new content; true where the file goes back to what it held earlier.
+
+        Writing what stands there already changes nothing and brings nothing back.
+        """
         if text is None:
             self.now.pop(path, None)
             return False
         states = self.seen.setdefault(path, set())
         if path in self.now:
             states.add(hash(self.now[path]))
-        again = hash(text) in states
+        again = hash(text) in states and text != self.now.get(path)
         self.now[path] = text
         states.add(hash(text))
         return again
@@ -166,7 +169,7 @@ def _write(one: _Made, place: int, files: _Files) -> _Write | None:
         return None
     arguments = call_arguments(one.call) or {}
     path = _path(one, arguments)
-    if one.result is None or one.result.error is not None or not one.result.wrote:
+    if one.result is None or one.result.error is not None:
         return _Write(path, place, vain=True)
     return _Write(path, place, vain=files.write(path, _content(one.call, arguments, files, path)))
 

@@ -202,7 +202,7 @@ class _Reading:
 
     def take(self, event: Event) -> None:
         if isinstance(event, Step):
-            self._steps.append(event)
+            self._take_step(event)
         elif isinstance(event, TrialStarted):
             self.started = self.started or event
         elif isinstance(event, TrialEnded):
@@ -210,6 +210,13 @@ class _Reading:
         elif isinstance(event, TrialResumed):
             self.resumed = True
             self.ended = None
+
+    def _take_step(self, step: Step) -> None:
+        """A step that was asked again after an interruption is one step with more attempts."""
+        if self._steps and self._steps[-1].number == step.number:
+            before = self._steps.pop()
+            step = msgspec.structs.replace(step, attempts=before.attempts + step.attempts)
+        self._steps.append(step)
 
     def views(self) -> tuple[StepView, ...]:
         scale = scale_of(self._steps)

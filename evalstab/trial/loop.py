@@ -15,18 +15,18 @@ from typing import Protocol
 
 import msgspec
 
-from evalstab.chat import Json, ToolCall
+from evalstab.chat import Json
 from evalstab.endpoint.base import Asked, Attempt, ChatRequest, Endpoint, History, Reply
-from evalstab.endpoint.replay import assistant_message
+from evalstab.endpoint.replay import assistant_message, reasoning_dropped
 from evalstab.endpoint.retry import RetryPolicy, ask
-from evalstab.errors import EndpointUnusable
 from evalstab.findings import Finding, finding
 from evalstab.settings import Replay
 from evalstab.tools.toolbox import Toolbox
+from evalstab.trial.calls import Executed, execute
 from evalstab.trial.estimate import PromptEstimate
-from evalstab.trial.record import Ending, Outcome, Record, Step, ToolResult, TrialEnded
-
-CUT_CALL = "the arguments of this call arrived incomplete or are no JSON object; it was not run"
+from evalstab.trial.record import Ending, Outcome, Record, Step, TrialEnded
+from evalstab.trial.rig import Rig, unless_broken
+from evalstab.trial.scrubbed import scrubbed
 
 
 class Watcher(Protocol):
@@ -47,7 +47,8 @@ class TrialPlan:
     """What every trial of a series does alike.
 
     ``max_seconds`` bounds the trial. ``execute_leaked`` runs calls that leaked as markup (off
-    unless asked for). What is asked stands in the conversation.
+    unless asked for). What is asked stands in the conversation. ``rig``, where there is one to
+    watch, says when a trial is spoilt.
     """
 
     series: str
@@ -60,6 +61,7 @@ class TrialPlan:
     execute_leaked: bool = False
     trial_header: bool = False
     context_size: int | None = None
+    rig: Rig | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,6 +79,8 @@ class Conversation:
     spent: float = 0.0
     previous_context: int | None = None
     last: Step | None = None
+    before: Reply | None = None
+    added_characters: int = 0
     began: float = field(default_factory=time.monotonic)
 
     def learn(self, reply: Reply) -> None:
@@ -88,15 +92,6 @@ class Conversation:
     def elapsed(self) -> float:
         """Seconds spent in this trial, interruptions left out."""
         return self.spent + time.monotonic() - self.began
-
-
-@dataclass(frozen=True, slots=True)
-class Executed:
-    """What became of the calls of one reply, and the messages that answer them."""
-
-    results: list[ToolResult]
-    answers: list[Json]
-    findings: list[Finding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +108,25 @@ async def run_trial(
     """Carry a conversation to its end; every step and the ending stand in the record.
 
     EndpointUnusable where the endpoint can answer nothing at all; the step in flight is then not
-    part of the record, and resuming asks it again.
+    part of the record, and resuming asks it again. A trial in whose time the rig failed or the
+    server was restarted is invalid, however it ended.
     """
+    since = time.time()
     end = _end_of(talk.last) if talk.last else None
     while end is None:
         end = _limit_reached(plan, talk)
         if end is None:
-            step = await _take_step(plan, talk, watcher)
+            step = await unless_broken(plan.rig, since, _take_step(plan, talk, watcher))
+            if isinstance(step, Finding):
+                end = _spoilt(step)
+                break
             await asyncio.to_thread(record.append, step)
             watcher.step(talk.trial, step)
             end = _end_of(step)
             if end is not None and end.ending == "endpoint":
                 end = _limit_reached(plan, talk) or end
+    if plan.rig is not None and end.ending != "rig" and (found := await plan.rig.spoilt(since)):
+        end = _spoilt(found)
     ended = TrialEnded(
         at=now(),
         outcome=end.outcome,
@@ -135,6 +137,10 @@ async def run_trial(
     )
     await asyncio.to_thread(record.append, ended)
     return ended
+
+
+def _spoilt(found: Finding) -> _End:
+    return _End("invalid", "rig", str(found.detail.get("reason", found.code)), (found,))
 
 
 def now() -> str:
@@ -156,13 +162,12 @@ async def _take_step(plan: TrialPlan, talk: Conversation, watcher: Watcher) -> S
     talk.step += 1
     started = talk.elapsed()
     request = _request(plan, talk, lambda count: watcher.chunks(talk.trial, count))
-    attempts = await ask(plan.endpoint, request, plan.policy)
+    attempts = scrubbed(await ask(plan.endpoint, request, plan.policy))
     last = attempts[-1]
-    if last.action == "end_series":
-        raise EndpointUnusable(last.error or f"the endpoint answered HTTP {last.status}")
     done = Executed([], [], [])
     append: list[Json] = []
     if last.action == "accept" and last.reply is not None:
+        dropped = _dropped_reasoning(plan, talk, last.reply)
         talk.learn(last.reply)
         append.append(assistant_message(last.reply, plan.replay))
         done = await asyncio.to_thread(
@@ -174,6 +179,9 @@ async def _take_step(plan: TrialPlan, talk: Conversation, watcher: Watcher) -> S
             step=talk.step,
         )
         append += done.answers
+        done.findings.extend(dropped)
+        talk.before = last.reply
+        talk.added_characters = sum(len(str(answer["content"])) for answer in done.answers)
     encoded = [msgspec.json.encode(message) for message in append]
     talk.history.append(*encoded)
     return Step(
@@ -184,6 +192,20 @@ async def _take_step(plan: TrialPlan, talk: Conversation, watcher: Watcher) -> S
         results=tuple(done.results),
         append=tuple(msgspec.Raw(message) for message in encoded),
         findings=tuple(done.findings),
+    )
+
+
+def _dropped_reasoning(plan: TrialPlan, talk: Conversation, reply: Reply) -> list[Finding]:
+    """Whether the prompt grew by too little to hold the reasoning that was sent back."""
+    if talk.before is None or plan.replay == "none":
+        return []
+    numbers = reasoning_dropped(talk.before, reply, talk.added_characters)
+    return (
+        []
+        if numbers is None
+        else [
+            finding("reasoning.not_replayed", step=talk.step, channel="transport", detail=numbers)
+        ]
     )
 
 
@@ -210,55 +232,6 @@ def _request(plan: TrialPlan, talk: Conversation, watch: Callable[[int], None]) 
     )
 
 
-def execute(
-    toolbox: Toolbox, reply: Reply, *, execute_leaked: bool, answer_file: str | None, step: int
-) -> Executed:
-    """Run all calls of a reply in order, and say what the model is told of them."""
-    done = Executed([], [], [])
-    for call in reply.tool_calls:
-        text = _run_call(toolbox, call, done, step)
-        done.answers.append({"role": "tool", "tool_call_id": call.id, "content": text})
-    if execute_leaked and not reply.tool_calls and reply.intended:
-        texts = []
-        for number, leaked in enumerate(reply.intended):
-            call = ToolCall(id=f"leaked-{number}", name=leaked.name, arguments=leaked.arguments)
-            texts.append(f"Result of {leaked.name}:\n{_run_call(toolbox, call, done, step)}")
-        done.answers.append({"role": "user", "content": "\n\n".join(texts)})
-    if answer_file and reply.content and not done.results:
-        toolbox.keep_answer(answer_file, reply.content)
-    return done
-
-
-def _run_call(toolbox: Toolbox, call: ToolCall, done: Executed, step: int) -> str:
-    arguments = _arguments_of(call)
-    if arguments is None:
-        done.results.append(ToolResult(call_id=call.id, name=call.name, error=CUT_CALL))
-        return f"Error: {CUT_CALL}"
-    outcome = toolbox.call(call.name, arguments)
-    done.findings.extend(msgspec.structs.replace(f, step=step) for f in outcome.findings)
-    done.results.append(
-        ToolResult(
-            call_id=call.id,
-            name=call.name,
-            path=outcome.path,
-            wrote=outcome.wrote,
-            error=outcome.error,
-            terminal=outcome.terminal,
-        )
-    )
-    return outcome.text
-
-
-def _arguments_of(call: ToolCall) -> Json | None:
-    if not call.complete:
-        return None
-    try:
-        arguments = msgspec.json.decode(call.arguments or "{}")
-    except msgspec.DecodeError:
-        return None
-    return arguments if isinstance(arguments, dict) else None
-
-
 def _end_of(step: Step) -> _End | None:
     last: Attempt = step.attempts[-1]
     if last.action != "accept" or last.reply is None:
@@ -273,6 +246,8 @@ def _end_of(step: Step) -> _End | None:
 def _failed(last: Attempt) -> _End:
     codes = [found.code for found in last.findings]
     reason = last.error or (codes[0] if codes else "no answer")
+    if last.action == "end_series":
+        return _End("aborted", "endpoint", reason)
     if any(found.side == "rig" for found in last.findings):
         return _End("invalid", "endpoint", reason)
     if "context.overflow" in codes:

@@ -21,12 +21,21 @@ from evalstab.chat import Json
 from evalstab.endpoint.base import Attempt, Reply, usage_total
 from evalstab.errors import FolderError
 from evalstab.findings import Finding
+from evalstab.redact import scrub
 
 SCHEMA_VERSION = 1
 RECORD_NAME = "events.jsonl"
 Outcome = Literal["completed", "failed", "aborted", "invalid"]
 Ending = Literal[
-    "no_call", "terminal", "step_limit", "time_limit", "endpoint", "context", "interrupted", "agent"
+    "no_call",
+    "terminal",
+    "step_limit",
+    "time_limit",
+    "endpoint",
+    "context",
+    "interrupted",
+    "agent",
+    "rig",
 ]
 
 
@@ -130,8 +139,8 @@ class Record:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def append(self, event: Event) -> None:
-        """Write one event and sync it; raises OSError where the disk refuses."""
-        line = memoryview(_encoder.encode(event) + b"\n")
+        """Write one event and sync it, known secrets taken out; OSError where the disk refuses."""
+        line = memoryview(scrub(_encoder.encode(event)) + b"\n")
         while line:
             line = line[os.write(self._file, line) :]
         os.fdatasync(self._file)

@@ -10,8 +10,9 @@ from evalstab.chat import Json
 from evalstab.endpoint.base import History
 from evalstab.errors import FolderError
 from evalstab.tools.toolbox import Toolbox
+from evalstab.trial.calls import execute
 from evalstab.trial.estimate import PromptEstimate
-from evalstab.trial.loop import Conversation, execute, now
+from evalstab.trial.loop import Conversation, now
 from evalstab.trial.record import (
     Event,
     Record,
@@ -57,12 +58,13 @@ def go_on(
 ) -> Conversation | TrialEnded:
     """The conversation as the record left it; the ending, where it had already ended.
 
+    A last step that the endpoint could not answer at all is asked again, under the same number.
     The workspace is built anew from the inputs and the recorded calls, so that files half written
     by an interrupted step are gone. FolderError where the record began differently.
     """
     if not events:
         return begin(opening, record, toolbox)
-    if isinstance(events[-1], TrialEnded):
+    if isinstance(events[-1], TrialEnded) and events[-1].outcome != "aborted":
         return events[-1]
     start = events[0]
     if not isinstance(start, TrialStarted):
@@ -91,12 +93,15 @@ def _conversation(opening: Opening, history: History, toolbox: Toolbox) -> Conve
 
 
 def _replay(step: Step, talk: Conversation) -> None:
+    if step.attempts[-1].action == "end_series":
+        return
     talk.last = step
     talk.step = step.number
     talk.spent = step.started + step.seconds
     if (reply := step.reply) is None:
         return
     talk.learn(reply)
+    talk.before = reply
     talk.history.append(*(bytes(message) for message in step.append))
     execute(
         talk.toolbox,

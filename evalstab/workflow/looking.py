@@ -123,7 +123,7 @@ def judged_so_far(folder: SeriesFolder) -> int:
 
 
 def _outcome(record: Path) -> str | None:
-    """How a trial ended by the last line of its record; None where it has not."""
+    """How a trial ended by the last line of its record; None where it has not or is to go on."""
     with record.open("rb") as file:
         file.seek(max(0, record.stat().st_size - LAST_LINE))
         last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
@@ -131,7 +131,8 @@ def _outcome(record: Path) -> str | None:
         event = msgspec.json.decode(last)
     except msgspec.DecodeError:
         return None
-    return event.get("outcome") if event.get("type") == "trial_ended" else None
+    outcome = event.get("outcome") if event.get("type") == "trial_ended" else None
+    return None if outcome == "aborted" else outcome
 
 
 async def verdict_now(folder: SeriesFolder, policy: Policy) -> Json:
