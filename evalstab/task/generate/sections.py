@@ -32,9 +32,13 @@ class Desk:
 
     def say(self, name: str) -> str:
         """One wording of a list, filled."""
+        return tidy(self.name(name))
+
+    def name(self, name: str) -> str:
+        """One wording of a list, filled, in lower case where it begins so."""
         wording = self.grammar.decks.deal(name, self.grammar.lexicon.lists[name])
         self.scene.begin_sentence()
-        return tidy(self.grammar.fill(wording, self.scene))
+        return self.grammar.fill(wording, self.scene)
 
     def label(self, name: str) -> str:
         """A single text of the language."""
@@ -87,7 +91,7 @@ def _letter_closing(desk: Desk) -> str:
 
 def _minutes_opening(desk: Desk) -> str:
     titled = [desk.grammar.language.person(p, ("nom",)) for p in desk.scene.people]
-    return f"{desk.label('present_label')}: {', '.join(titled)}, {desk.say('role_name')}"
+    return f"{desk.label('present_label')}: {', '.join(titled)}, {desk.name('role_name')}"
 
 
 def _minutes(desk: Desk, facts: Sequence[Fact], room: int) -> str:
