@@ -16,7 +16,7 @@ from evalstab.sim.open import open_sim
 from evalstab.trial.record import Step
 from evalstab.workflow.request import Announce
 from evalstab.workflow.run import Outcome, People
-from evalstab.workflow.score import summary
+from evalstab.workflow.start import first_screen
 
 
 def people_for(announce: Announce, *, quiet: bool) -> People:
@@ -34,7 +34,7 @@ def show(outcome: Outcome, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         answer_json(outcome.scores)
     elif not quiet:
-        answer(summary(outcome.folder))
+        answer(first_screen(outcome.folder))
     if outcome.problem:
         say(f"error: {outcome.problem}")
     if outcome.exit_code:

@@ -32,9 +32,9 @@ def command(
     ] = None,
 ) -> None:
     """Write the report of a series again (Markdown with plots, or the scores as JSON)."""
-    from evalstab.workflow.score import report
+    from evalstab.workflow.start import reported
 
-    written = report(folder, form, None if output in (None, "-") else Path(str(output)))
+    written = reported(folder, form, None if output in (None, "-") else Path(str(output)))
     if output == "-":
         answer(written.read_text(encoding="utf-8"))
     else:

@@ -38,9 +38,9 @@ def command(
 ) -> None:
     """Go on where a series stopped, from its records; a finished one is scored again."""
     from evalstab.cli.people import people_for, show
-    from evalstab.workflow.run import resume
+    from evalstab.workflow.start import go_on
 
-    outcome = resume(
+    outcome = go_on(
         folder,
         people_for(silent if quiet else say, quiet=quiet),
         repeats=repeats,

@@ -65,9 +65,9 @@ def command(
 ) -> None:
     """Run a task N times against an endpoint, score how stable it was, and report it."""
     from evalstab.cli.people import people_for, show
-    from evalstab.workflow.against import run
+    from evalstab.workflow.start import start
 
-    outcome = run(request_of(ctx.params), people_for(silent if quiet else say, quiet=quiet))
+    outcome = start(request_of(ctx.params), people_for(silent if quiet else say, quiet=quiet))
     show(outcome, as_json=as_json, quiet=quiet)
 
 

@@ -29,11 +29,11 @@ def command(
     ] = False,
 ) -> None:
     """Compute all measures again from the records and rewrite scores.json and the report."""
-    from evalstab.workflow.score import score, summary
+    from evalstab.workflow.start import first_screen, scored
 
-    all_scores = [score(folder, processes=processes) for folder in folders]
+    all_scores = [scored(folder, processes=processes) for folder in folders]
     if as_json:
         answer_json(all_scores[0] if len(all_scores) == 1 else {"series": all_scores})
         return
     for folder in folders:
-        answer(summary(folder))
+        answer(first_screen(folder))

@@ -27,6 +27,7 @@ from evalstab.endpoint.base import (
 from evalstab.endpoint.exchange import Exchange
 from evalstab.endpoint.reply import EndKind, read_error_body
 from evalstab.errors import ConfigError
+from evalstab.redact import remember, remember_headers
 from evalstab.settings import EndpointSettings
 
 CHAT_PATH = "/chat/completions"
@@ -38,6 +39,8 @@ class OpenAIChat:
     """An endpoint reached over HTTP; use one for a whole series and close it."""
 
     def __init__(self, settings: EndpointSettings, api_key: str | None) -> None:
+        remember(api_key)
+        remember_headers(settings.headers)
         self._timeouts = settings.timeouts
         self._answers = 0
         self._client = openai.AsyncOpenAI(
@@ -73,17 +76,19 @@ class OpenAIChat:
         return await self._body(ask, seconds)
 
     async def post(self, path: str, body: bytes, *, seconds: float = 60.0) -> bytes:
-        """The body of the answer to a JSON body; errors as those of ``get``."""
+        """The body of the answer to a JSON body, up to LONG_BODY_LIMIT bytes; errors as ``get``."""
         headers = {"Content-Type": "application/json", **_RAW}
         ask = self._client.post(path, content=body, cast_to=object, options={"headers": headers})
-        return await self._body(ask, seconds)
+        return await self._body(ask, seconds, LONG_BODY_LIMIT)
 
     def beside(self, path: str) -> str:
         """The address of a page that stands beside the API, not below ``/v1``."""
         root = str(self._client.base_url).rstrip("/").removesuffix("/v1")
         return f"{root}/{path.lstrip('/')}"
 
-    async def _body(self, ask: Awaitable[Any], seconds: float) -> bytes:
+    async def _body(
+        self, ask: Awaitable[Any], seconds: float, limit: int = ERROR_BODY_LIMIT
+    ) -> bytes:
         async with asyncio.timeout(seconds):
             try:
                 response = await ask
@@ -91,7 +96,7 @@ class OpenAIChat:
                 raise ConnectionError(_cause(error)) from error
             http = response.http_response
             try:
-                return await _bounded(http.stream)
+                return await _bounded(http.stream, limit)
             finally:
                 await http.aclose()
 
@@ -146,14 +151,14 @@ async def _refuse(response: httpx2.Response) -> None:
         raise Refusal(response.status_code, response.headers, body)
 
 
-async def _bounded(stream: Any) -> bytes:
+async def _bounded(stream: Any, limit: int = ERROR_BODY_LIMIT) -> bytes:
     pieces: AsyncIterator[bytes] = aiter(stream)
     body = bytearray()
     async for piece in pieces:
         body += piece
-        if len(body) >= ERROR_BODY_LIMIT:
+        if len(body) >= limit:
             break
-    return bytes(body[:ERROR_BODY_LIMIT])
+    return bytes(body[:limit])
 
 
 def _verify(settings: EndpointSettings) -> ssl.SSLContext | bool:

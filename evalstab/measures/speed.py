@@ -24,6 +24,9 @@ LEAST_TOKENS = 16
 LEAST_CHUNKS = 8
 LEAST_PROMPT = 256
 LEAST_SECONDS = 1e-4
+LEAST_SPAN = 0.02
+"""Seconds from the first to the last frame below which their stamps are no measurement."""
+
 FRESH_SHARE = 0.02
 """Share of the prompt that must have been read anew for a prefill rate: below it, what passes
 before the first token is mostly something else."""
@@ -155,7 +158,7 @@ def _decode(clock: Clock, reply: Reply, attempt: Attempt) -> Rate:
     if chunks < LEAST_CHUNKS:
         return None, f"{tokens} tokens came in {chunks} frames"
     seconds = clock.last - clock.first
-    if seconds < LEAST_SECONDS:
+    if seconds < LEAST_SPAN:
         return None, "all of the answer came at one moment"
     return tokens * (chunks - 1) / chunks / seconds, ""
 

@@ -97,13 +97,35 @@ class StripData:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """One line over the rungs: points (x, y), and the interval of each where there is one.
+
+    ``quantity`` names the axis that it is drawn on; curves of one quantity share it.
+    """
+
+    label: str
+    quantity: str
+    points: tuple[tuple[float, float], ...]
+    intervals: tuple[tuple[float, float] | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CurveData:
+    """Curves over one x axis, one panel a quantity, in reading order; ``control``: its x."""
+
+    x_label: str
+    curves: tuple[Curve, ...]
+    control: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """One plot; ``name`` is that of its file without ending, ``alt`` says what it shows."""
 
     name: str
     title: str
     alt: str
-    data: BumpData | StripData
+    data: BumpData | StripData | CurveData
 
 
 Block = Paragraph | Bullets | Command | Table | Quotes | Figure

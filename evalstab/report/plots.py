@@ -1,4 +1,4 @@
-"""The plots as SVG: the only importer of matplotlib.
+"""The plots as SVG; only this file and ``curves.py`` import matplotlib.
 
 Text stays text, so files are small, searchable and the same on every machine; a fixed hash salt and
 no date make them the same twice. Colours are Okabe and Ito's, told apart by colour-blind readers;
@@ -15,11 +15,11 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure as Canvas
 
-from evalstab.report import numbers
-from evalstab.report.page import BumpData, Figure, StripData
+from evalstab.report import colours, numbers
+from evalstab.report.curves import curves
+from evalstab.report.page import BumpData, CurveData, Figure, StripData
 
-GREY, DARK, SOFT = "#8c8c8c", "#222222", "#e4e4e4"
-LEADER = "#0072B2"
+GREY, DARK, SOFT, LEADER = colours.GREY, colours.DARK, colours.SOFT, colours.LEADER
 OTHER_WINNERS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 STYLE: Any = {
     "svg.hashsalt": "evalstab",
@@ -49,11 +49,21 @@ def draw(figure: Figure) -> str:
         warnings.filterwarnings("ignore", message="(?s).*Glyph .* missing", category=UserWarning)
         warnings.filterwarnings("ignore", message="(?s)Matplotlib currently does not support")
         data = figure.data
-        canvas = _bump(data) if isinstance(data, BumpData) else _strips(data)
+        canvas = _canvas(data)
         file = io.StringIO()
         metadata = {"Date": None, "Creator": None, "Title": figure.title}
         canvas.savefig(file, format="svg", metadata=metadata)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def _canvas(data: BumpData | StripData | CurveData) -> Canvas:
+    match data:
+        case BumpData():
+            return _bump(data)
+        case StripData():
+            return _strips(data)
+        case CurveData():
+            return curves(data)
 
 
 def _bump(data: BumpData) -> Canvas:

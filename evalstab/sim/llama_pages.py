@@ -89,7 +89,11 @@ def _slots(world: World, _: Json) -> list[Json]:
 def _metrics(world: World, _: Json) -> str:
     counters = world.counters
     values = [
-        ("llamacpp:prompt_tokens_total", "counter", float(counters.prompt_tokens)),
+        (
+            "llamacpp:prompt_tokens_total",
+            "counter",
+            float(counters.prompt_tokens - counters.cached_tokens),
+        ),
         ("llamacpp:prompt_seconds_total", "counter", counters.prompt_seconds),
         ("llamacpp:tokens_predicted_total", "counter", float(counters.generated_tokens)),
         ("llamacpp:tokens_predicted_seconds_total", "counter", counters.decode_seconds),

@@ -28,6 +28,9 @@ _LANGUAGES = ("de", "en")
 _DOMAINS = ("incidents", "bids")
 _ROOM = (3_000, 9_000)
 _A_VOLUME = 50
+_WHOLE = ("#", "|", "-", "*")
+"""Beginnings of lines that make no sense in part."""
+
 _TITLE = re.compile(r"^## (.+)$", re.M)
 
 
@@ -103,7 +106,7 @@ def ballast_language(task_language: str) -> str:
 def ballast_messages(
     language: str, characters: int, seed: int, avoid: Collection[str] = ()
 ) -> list[Json]:
-    """Turns of about ``characters`` characters in all (within some lines), user and assistant.
+    """Turns of ``characters`` characters in all, within a sentence or two, user and assistant.
 
     ``avoid`` are names that no file may be about (the task's candidates). Empty below ``SMALLEST``.
     """
@@ -182,11 +185,14 @@ def _files(language: str, domain: str, seed: int) -> Iterator[tuple[str, str]]:
 
 
 def _shortened(document: str, length: int) -> str:
-    """Whole lines from the beginning; at least the heading."""
+    """The beginning, in whole sentences, rows and items; at least the heading."""
     lines = document.split("\n")
     size = 0
     for number, line in enumerate(lines):
+        if size + len(line) > length and number:
+            kept = lines[:number]
+            if not line.startswith(_WHOLE):
+                kept.append(line[: line.rfind(". ", 0, max(length - size, 0)) + 1])
+            return "\n".join(kept).rstrip()
         size += len(line) + 1
-        if size > length + 1 and number:
-            return "\n".join(lines[:number]).rstrip()
     return document

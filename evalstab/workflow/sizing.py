@@ -77,6 +77,7 @@ class Measure:
         if counted is None:
             self.exact = False
             return round(length_of(list(messages)) / self.ratio)
+        self.characters_a_token = length_of(list(messages)) / counted
         return counted
 
     @property

@@ -147,7 +147,8 @@ def test_the_true_order_is_no_echo(tmp_path: Path) -> None:
     trial = trial_of(tmp_path, {"ranking.json": ranking_json(totals)}, truth=totals)
     assert ranking.compute(trial).findings == []
     values = accuracy.compute(trial).values["accuracy"]
-    assert values == {"kendall_tau_truth": 1.0, "mean_abs_error": 0.0, "winner_right": True}
+    known = {"kendall_tau_truth": 1.0, "mean_abs_error": 0.0, "winner_right": True}
+    assert known.items() <= values.items()
 
 
 def test_accuracy_of_a_reversed_order(tmp_path: Path) -> None:
