@@ -31,6 +31,9 @@ from evalstab.redact import remember, remember_headers
 from evalstab.settings import EndpointSettings
 
 CHAT_PATH = "/chat/completions"
+LONG_BODY_LIMIT = 32 << 20
+"""For answers that list every token of a long prompt."""
+
 
 _RAW = {"X-Stainless-Raw-Response": "stream"}
 
