@@ -19,6 +19,7 @@ COMMANDS = {
     "gate": "Judge a series: exit 0 passed, 5 failed, 6 undecided, 4 not to be judged.",
     "compare": "Has the stability changed, has the consensus moved, is the new one worse?",
     "stability": "How far trials agree that you already have, from a table of your own.",
+    "check": "Can this model be tested as asked? Server, context, tools, parameters, settings.",
     "plan": "Trials, hours, tokens and money before they are spent; what N trials can decide.",
     "report": "Write the report of a series again (Markdown with plots, or the scores as JSON).",
     "sim": "Serve a simulated model with known truth (or a small real one), or verify findings.",

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from evalstab.endpoint.openai_chat import OpenAIChat, Refusal
+from evalstab.endpoint.base import Refusal
+from evalstab.endpoint.openai_chat import OpenAIChat
 
 MODELS = "models"
 """The one page that stands below the base URL; all others stand beside it."""

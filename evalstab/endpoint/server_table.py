@@ -94,23 +94,23 @@ _LLAMA: tuple[Row, ...] = (
     Row("quant", MODELS, "data[?].meta.ftype"),
 )
 
+_SGLANG_FACTS: tuple[tuple[str, str, Kind], ...] = (
+    ("version", "version", "word"),
+    ("model", "model_path", "word"),
+    ("context", "context_length", "whole"),
+    ("slots", "max_running_requests", "whole"),
+    ("kv_dtype", "kv_cache_dtype", "word"),
+    ("kv_pool", "max_total_num_tokens", "whole"),
+    ("quant", "quantization", "word"),
+    ("dtype", "dtype", "word"),
+    ("tool_parser", "tool_call_parser", "word"),
+    ("reasoning_parser", "reasoning_parser", "word"),
+)
 _SGLANG: tuple[Row, ...] = tuple(
-    Row(fact, page, path, kind)
+    Row(fact, page, f"{prefix}{key}", kind)
     for page in ("get_server_info", "server_info")
-    for prefix in ("", "server_args.")
-    for fact, path, kind in (
-        ("version", "version", "word"),
-        ("model", f"{prefix}model_path", "word"),
-        ("context", f"{prefix}context_length", "whole"),
-        ("slots", f"{prefix}max_running_requests", "whole"),
-        ("kv_dtype", f"{prefix}kv_cache_dtype", "word"),
-        ("kv_pool", "max_total_num_tokens", "whole"),
-        ("kv_pool", "scheduler_info.max_total_num_tokens", "whole"),
-        ("quant", f"{prefix}quantization", "word"),
-        ("dtype", f"{prefix}dtype", "word"),
-        ("tool_parser", f"{prefix}tool_call_parser", "word"),
-        ("reasoning_parser", f"{prefix}reasoning_parser", "word"),
-    )
+    for prefix in ("", "server_args.", "scheduler_info.", "internal_states[0].")
+    for fact, key, kind in _SGLANG_FACTS
 )
 
 _CONFIG = "vllm_config"

@@ -43,7 +43,7 @@ def _at(pages: Mapping[str, Any], model: str = "m") -> ServerFacts:
         return _look(url, model)
 
 
-SIMULATED = {
+SIMULATED: dict[str, tuple[str | None, dict[str, Any]]] = {
     "vllm": ("vllm 0.25.1", {"context": 262_144, "slots": 256, "kv_dtype": "fp8_e4m3",
                              "kv_pool": 524_288, "quant": "awq_marlin", "dtype": "bfloat16"}),
     "sglang": ("sglang 0.5.6", {"context": 262_144, "slots": None, "kv_dtype": "fp8_e4m3",

@@ -1,0 +1,1 @@
+"""The parts of ``evalstab check``: what is asked of an endpoint, and what its answers mean."""
