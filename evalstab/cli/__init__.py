@@ -5,6 +5,10 @@ from __future__ import annotations
 
 def main() -> None:
     """Entry point of ``evalstab``."""
-    from evalstab.cli.app import app
+    import sys
 
+    from evalstab.cli.app import app
+    from evalstab.cli.common import crashed
+
+    sys.excepthook = crashed
     app(prog_name="evalstab")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, TypeVar
 
 import typer
@@ -18,8 +19,10 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def say(line: str) -> None:
-    """One line of prose for people, on stderr."""
-    print(line, file=sys.stderr, flush=True)
+    """One line of prose for people, on stderr, without secrets that are known."""
+    from evalstab.redact import scrub_text
+
+    print(scrub_text(line), file=sys.stderr, flush=True)
 
 
 def silent(_line: str) -> None:
@@ -27,8 +30,10 @@ def silent(_line: str) -> None:
 
 
 def answer(text: str) -> None:
-    """The answer itself, on stdout."""
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    """The answer itself, on stdout, without secrets that are known."""
+    from evalstab.redact import scrub_text
+
+    sys.stdout.write(scrub_text(text if text.endswith("\n") else f"{text}\n"))
     sys.stdout.flush()
 
 
@@ -37,6 +42,16 @@ def answer_json(value: Any) -> None:
     import msgspec
 
     answer(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Write the traceback of a bug, without whatever looks like a secret."""
+    import traceback
+
+    from evalstab.redact import redactor
+
+    text = "".join(traceback.format_exception(kind, error, trace))
+    sys.stderr.write(redactor().text(text))
 
 
 def verb(command: _Command) -> _Command:

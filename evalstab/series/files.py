@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from evalstab.errors import FolderError
+from evalstab.redact import scrub
 
 
 def make_folder(path: Path) -> None:
@@ -21,8 +22,11 @@ def make_folder(path: Path) -> None:
 
 
 def write_whole(path: Path, data: bytes | str) -> None:
-    """Replace a file in one step (0600): readers see the old or the new text, never a half."""
-    raw = data.encode() if isinstance(data, str) else data
+    """Replace a file in one step (0600): readers see the old or the new text, never a half.
+
+    Secrets that this process knows are taken out first.
+    """
+    raw = scrub(data.encode() if isinstance(data, str) else data)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         make_folder(path.parent)
