@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from evalstab.report import labels, numbers
 from evalstab.report.facts import Facts, block, number
 from evalstab.report.page import Block, Command, Paragraph, Section, Table
 from evalstab.series.folder import SeriesFile, SeriesFolder
+from evalstab.settings import SIMULATED
 
 NOT_SET = "not set"
 NOT_CAPTURED = "not captured"
@@ -71,12 +73,15 @@ def again(folder: SeriesFolder) -> Section:
 def run_command(file: SeriesFile) -> str:
     """The command line that starts a series like this one."""
     words = ["evalstab", "run", str(file.task.get("name") or "TASK")]
-    endpoint = file.endpoint.get("name")
-    if endpoint and "://" not in str(endpoint):
-        words += ["--endpoint", str(endpoint)]
+    endpoint = str(file.endpoint.get("name") or "")
+    configured = file.endpoint.get("configured", True)
+    if endpoint.startswith(SIMULATED) or (endpoint and configured):
+        words += ["--endpoint", endpoint]
     else:
         base, model = file.endpoint.get("base_url"), file.endpoint.get("model")
         words += ["--base-url", str(base or "URL"), "--model", str(model or "ID")]
+    for key, said in _given(file):
+        words += ["--set", f"{key}={said}"]
     words += ["--repeats", str(file.repeats), "--seed", str(file.seed)]
     conditions = file.conditions
     for key, usual in (("context", None), ("concurrency", 1), ("cache", "warm"), ("groups", 1)):
@@ -89,6 +94,21 @@ def run_command(file: SeriesFile) -> str:
     if file.gate and file.gate.get("name"):
         words += ["--gate", str(file.gate["name"])]
     return " ".join(shlex.quote(labels.visible(word)) for word in words)
+
+
+def _given(file: SeriesFile) -> list[tuple[str, str]]:
+    """What the command line said of task and endpoint beyond evalstab.toml, as ``--set`` takes it.
+
+    Where a simulated endpoint listened, and the model's name, are said otherwise.
+    """
+    pairs = list(_flat(file.task.get("overrides") or {}))
+    if (configured := file.endpoint.get("configured")) is not None:
+        known = dict(_flat(configured))
+        said = {"base_url", "model"}
+        if file.endpoint.get("simulated"):
+            said.add("trial_header")
+        pairs += [(k, v) for k, v in _flat(file.settings) if k not in said and known.get(k) != v]
+    return [(k, v if isinstance(v, str) else json.dumps(v)) for k, v in pairs if v is not None]
 
 
 def _task(file: SeriesFile, facts: Facts) -> str:
