@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from evalstab.cli import task_make
 from evalstab.cli.common import BASIC, CONDITIONS, answer, say, verb
 
 EXAMPLES = """
@@ -26,6 +27,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     add_completion=False,
 )
+
+app.add_typer(task_make.app, name="make")
 
 Ref = Annotated[str, typer.Argument(help="A task's name or folder.", metavar="TASK")]
 
