@@ -84,15 +84,18 @@ def check_deliverables(task: Task, files: Mapping[str, bytes]) -> DeliverableRep
     )
 
 
-def read_ranking(text: str, deliverable: Deliverable, spec: TaskFile) -> StatedRanking:
-    """The ranking that a deliverable states, in its declared format; raises Unreadable."""
+def read_ranking(text: str, deliverable: Deliverable, spec: TaskFile) -> tuple[StatedRanking, bool]:
+    """The ranking that a deliverable states, in its declared format; raises Unreadable.
+
+    The second value is false where text stands around a ranking in JSON.
+    """
     match deliverable.format:
         case "markdown-table":
-            return read_table(text, spec)
+            return read_table(text, spec), True
         case "numbered-list":
-            return read_list(text, spec)
+            return read_list(text, spec), True
         case _:
-            return read_json(text, spec)[0]
+            return read_json(text, spec)
 
 
 def _examined(
@@ -111,12 +114,12 @@ def _examined(
     if deliverable.format is None:
         return None, faults
     try:
-        ranking = read_ranking(text, deliverable, spec)
+        ranking, whole = read_ranking(text, deliverable, spec)
     except Unreadable as error:
         return None, [*faults, str(error)]
     faults += _form_faults(ranking, spec, deliverable)
     if deliverable.kind == "ranking" and deliverable.format == "json" and spec.tools != "none":
-        faults += [] if read_json(text, spec)[1] else ["text stands around the JSON"]
+        faults += [] if whole else ["text stands around the JSON"]
     return ranking, faults
 
 

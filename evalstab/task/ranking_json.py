@@ -12,7 +12,10 @@ from evalstab.task.numbers import number_in, place_in
 from evalstab.task.ranking import Entry, StatedRanking, Unreadable, assembled
 
 MAX_ENTRIES = 1000
+MAX_KEY = 300
 _ATTEMPTS = 50
+_Names = dict[str, str]
+"""Criteria by their plain titles and ids."""
 
 _OUTER = ("ranking", "rangliste", "rankings")
 _LABELS = ("candidate", "kandidat", "candidate_id", "id", "name", "file", "datei")
@@ -105,11 +108,12 @@ def _from_value(value: Any, spec: TaskFile) -> StatedRanking:
             raise Unreadable("it holds several rankings")
         if outer:
             value = value[outer[0]]
+    names = {plain(name): c.id for c in spec.criteria for name in (c.title, c.id)}
     if isinstance(value, list):
-        entries = [e for rank, item in enumerate(value) for e in _item(item, rank, spec)]
+        entries = [e for rank, item in enumerate(value) for e in _item(item, rank, names)]
         return _bounded(entries, spec, ordered=True)
     if isinstance(value, dict):
-        entries = [_keyed(key, item, rank, spec) for rank, (key, item) in enumerate(value.items())]
+        entries = [_keyed(key, item, rank, names) for rank, (key, item) in enumerate(value.items())]
         numbers = sorted(e.total for e in entries if e.total is not None and e.place is None)
         if numbers and numbers == list(range(1, len(entries) + 1)):
             raise Unreadable("its numbers could be places as well as totals")
@@ -123,7 +127,7 @@ def _bounded(entries: list[Entry], spec: TaskFile, *, ordered: bool) -> StatedRa
     return assembled(entries, spec, ordered=ordered)
 
 
-def _item(item: Any, rank: int, spec: TaskFile) -> Iterator[Entry]:
+def _item(item: Any, rank: int, names: _Names) -> Iterator[Entry]:
     if isinstance(item, str):
         yield Entry(item, rank)
     elif isinstance(item, list) and all(isinstance(name, str) for name in item):
@@ -133,21 +137,21 @@ def _item(item: Any, rank: int, spec: TaskFile) -> Iterator[Entry]:
         label = _field(item, _LABELS)
         if not isinstance(label, str):
             raise Unreadable(f"entry {rank + 1} names no candidate")
-        yield _entry(label, item, rank, spec)
+        yield _entry(label, item, rank, names)
     else:
         raise Unreadable(f"entry {rank + 1} is neither a candidate nor an object")
 
 
-def _keyed(key: str, item: Any, rank: int, spec: TaskFile) -> Entry:
+def _keyed(key: str, item: Any, rank: int, names: _Names) -> Entry:
     if isinstance(item, dict):
-        return _entry(key, item, rank, spec)
+        return _entry(key, item, rank, names)
     total = number_in(item)
     if total is None:
         raise Unreadable(f"{key[:80]!r} has no number as its total")
     return Entry(key, rank, total=total)
 
 
-def _entry(label: str, item: dict[str, Any], rank: int, spec: TaskFile) -> Entry:
+def _entry(label: str, item: dict[str, Any], rank: int, names: _Names) -> Entry:
     stated = _field(item, _PLACES)
     place = place_in(stated)
     if stated is not None and place is None:
@@ -155,18 +159,17 @@ def _entry(label: str, item: dict[str, Any], rank: int, spec: TaskFile) -> Entry
     total = _field(item, _TOTALS)
     total = number_in(_field(item, _POINTS) if total is None else total)
     points = _field(item, _CRITERIA)
-    return Entry(label, rank, place, total, _criteria(points, spec))
+    return Entry(label, rank, place, total, _criteria(points, names))
 
 
-def _criteria(points: Any, spec: TaskFile) -> dict[str, float]:
+def _criteria(points: Any, names: _Names) -> dict[str, float]:
     if not isinstance(points, dict):
         return {}
-    names = {plain(name): c.id for c in spec.criteria for name in (c.title, c.id)}
-    read = {
-        names[plain(key)]: number_in(value)
-        for key, value in points.items()
-        if len(key) <= 300 and plain(key) in names
-    }
+    read: dict[str, float | None] = {}
+    for key, stated in points.items():
+        name = names.get(plain(key)) if len(key) <= MAX_KEY else None
+        if name is not None:
+            read[name] = number_in(stated)
     return {name: value for name, value in read.items() if value is not None}
 
 

@@ -6,13 +6,14 @@ length. A profile is therefore judged against profiles of other trials of the sa
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import median
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from .tokens import Ids, Tokens, gram_hashes, seen_before, tokenise
+from .tokens import Ids, Tokens, gram_hashes, seen_before, token_keys, tokenise
 
 CHUNK = 60
 TAIL = 2000
@@ -116,15 +117,14 @@ def repeated_share(text: str) -> float | None:
 
     None for fewer than 100 tokens.
     """
-    ids = tokenise(text).ids
-    if len(ids) < 100:
+    keys = token_keys(text)
+    if len(keys) < 100:
         return None
-    seen = seen_before(gram_hashes(ids, REPEAT))
-    edges = np.zeros(len(ids) + 1, dtype=np.int64)
-    starts = np.flatnonzero(seen)
-    np.add.at(edges, starts, 1)
-    np.add.at(edges, starts + REPEAT, -1)
-    return float(np.mean(np.cumsum(edges[:-1]) > 0))
+    seen = seen_before(gram_hashes(keys, REPEAT))
+    covered = np.zeros(len(keys), dtype=np.bool_)
+    for offset in range(REPEAT):
+        covered[offset : offset + len(seen)] |= seen
+    return float(np.mean(covered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +190,12 @@ def _new_pairs(text: str, tokens: Tokens, tail: int) -> float | None:
     first = (len(ids) - tail) // CHUNK
     known: set[int] = set()
     fresh = total = 0
-    facts_of = _facts(text, tokens, start)
+    facts_of = _facts(text, tokens.starts[start:])
+    vocabulary = int(ids.max()) + 1
     for number in range(0, (len(ids) + CHUNK - 1) // CHUNK):
         inside = slice(number * CHUNK, (number + 1) * CHUNK)
-        facts = np.unique(ids[inside][facts_of[inside]])[:_MAX_FACTS]
-        upper, lower = np.triu_indices(len(facts), k=1)
-        pairs = set((facts[upper] * len(tokens.words) + facts[lower]).tolist())
+        facts = sorted(set(ids[inside][facts_of[inside]].tolist()))[:_MAX_FACTS]
+        pairs = {upper * vocabulary + lower for upper, lower in combinations(facts, 2)}
         if number >= first:
             total += len(pairs)
             fresh += len(pairs - known)
@@ -203,12 +203,11 @@ def _new_pairs(text: str, tokens: Tokens, tail: int) -> float | None:
     return fresh / total if total >= 20 else None
 
 
-def _facts(text: str, tokens: Tokens, start: int) -> npt.NDArray[np.bool_]:
-    flags = []
-    for index in range(start, len(tokens)):
-        char = text[int(tokens.starts[index])]
-        flags.append(char.isdigit() or char.isupper())
-    return np.array(flags, dtype=np.bool_)
+def _facts(text: str, starts: Ids) -> npt.NDArray[np.bool_]:
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    letters, of = np.unique(codes[starts], return_inverse=True)
+    chars = map(chr, letters.tolist())
+    return np.array([char.isdigit() or char.isupper() for char in chars], dtype=np.bool_)[of]
 
 
 def _beyond(profile: RewordingProfile, measure: Measure, limits: dict[Measure, float]) -> bool:

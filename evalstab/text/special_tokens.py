@@ -53,10 +53,12 @@ def special_tokens(text: str, inputs: InputIndex | None = None) -> list[Span]:
 
 
 def _matches(text: str) -> Iterator[tuple[int, int, Tier]]:
-    for match in _SURE.finditer(text):
-        yield match.start(), match.end(), "sure"
-    for match in _PROBABLE.finditer(text):
-        if match.group("struck") is None:
+    if any(bracket in text for bracket in "<[]"):
+        for match in _SURE.finditer(text):
+            yield match.start(), match.end(), "sure"
+        for match in _PROBABLE.finditer(text):
+            if match.group("struck") is None:
+                yield match.start(), match.end(), "probable"
+    if any(mark in text for mark in "Ġ▁Ċ"):
+        for match in _BYTE_LEVEL.finditer(text):
             yield match.start(), match.end(), "probable"
-    for match in _BYTE_LEVEL.finditer(text):
-        yield match.start(), match.end(), "probable"

@@ -83,7 +83,7 @@ class TailWatch:
         offset = self._offset
         for first, last, period in periodic_stretches(np.ascontiguousarray(ids)):
             if last >= len(ids) - SLACK and last - first >= self._min_tokens:
-                tokens = Tokens(ids, starts - offset, ends - offset, ())
+                tokens = Tokens(ids, starts - offset, ends - offset)
                 stretch = (first, last, period)
                 return self._moved(loop_of(self._tail, tokens, stretch, recovered=False))
         return None

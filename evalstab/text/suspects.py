@@ -1,7 +1,8 @@
 """Which stretches of a text need a closer look: the pass that all characters go through.
 
-Short texts go through one character class of `regex` (about a microsecond for a delta), long
-ones through a table with one entry per code point, which is made from that same class.
+What is left of a text without plain ASCII goes through one character class of `regex`. Where that
+finds something, short texts go through it whole and long ones through a table with one entry per
+code point, which is made from that same class.
 """
 
 from collections.abc import Iterator
@@ -21,8 +22,12 @@ _POINTS = 0x110000
 
 def suspects(text: str, expectation: Expectation) -> list[tuple[int, int]]:
     """Start and end of each run of characters that are not plainly allowed, in order."""
+    pattern = prefilter(expectation.scripts, expectation.east_asian)
+    odd = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
+    rare = odd.decode("utf-8", "surrogatepass")
+    if not rare or not (pattern.search(rare) or CONTROL.search(rare)):
+        return []
     if len(text) < _LONG:
-        pattern = prefilter(expectation.scripts, expectation.east_asian)
         found = [match.span() for match in pattern.finditer(text)]
         return sorted([*found, *(match.span() for match in CONTROL.finditer(text))])
     table = _table(expectation.scripts, expectation.east_asian)
