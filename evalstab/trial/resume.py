@@ -21,6 +21,7 @@ from evalstab.trial.record import (
     TrialResumed,
     TrialStarted,
 )
+from evalstab.trial.scrubbed import scrubbed_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +115,11 @@ def _replay(step: Step, talk: Conversation) -> None:
 
 def _require_same(opening: Opening, start: TrialStarted, record: Record) -> None:
     messages = [msgspec.json.decode(message) for message in start.messages]
+    fields = scrubbed_arguments(opening.fields)
     if messages != list(opening.messages):
         raise FolderError(f"{record.path}: the prompt differs from the one this trial began with")
-    for key in sorted(start.fields.keys() | opening.fields.keys()):
-        if start.fields.get(key) != opening.fields.get(key):
+    for key in sorted(start.fields.keys() | fields.keys()):
+        if start.fields.get(key) != fields.get(key):
             raise FolderError(
                 f"{record.path}: the request field {key!r} differs from the one this trial "
                 "began with; start a new series instead"

@@ -16,6 +16,7 @@ from evalstab.series.folder import SeriesFolder, create_series, locked, open_ser
 from evalstab.workflow import run as running
 from evalstab.workflow.compare import compare_series, table
 from evalstab.workflow.prepare import Prepared, default_folder, prepare, series_file, work_of
+from evalstab.workflow.provenance import keep
 from evalstab.workflow.recorded import recorded
 from evalstab.workflow.request import RunRequest
 from evalstab.workflow.run import Outcome, People
@@ -73,11 +74,12 @@ def run_against(request: RunRequest, base: Path, people: People) -> Outcome:
 def _ready(prepared: Prepared, root: Path, people: People, stack: ExitStack) -> Prepared:
     prepared = running.with_simulator(prepared, root, people, stack)
     ready = running.on_a_loop(running.preflighted(prepared.settings))
-    return replace(prepared, settings=ready.settings)
+    return running.with_provenance(replace(prepared, settings=ready.settings), people.announce)
 
 
 def _begun(prepared: Prepared, root: Path, stack: ExitStack) -> _Side:
     folder = create_series(root, series_file(prepared), prepared.task.folder)
+    keep(prepared, root)
     stack.enter_context(locked(root))
     return _Side(prepared, folder)
 

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 
 from evalstab.chat import Json
 from evalstab.endpoint.fields import not_set, request_fields, sampling_seed
 from evalstab.endpoint.retry import RetryPolicy
-from evalstab.errors import ConfigError, UsageError
+from evalstab.errors import UsageError
 from evalstab.gate.policy import Policy
 from evalstab.series.folder import SeriesFile
 from evalstab.settings import SIMULATED, EndpointSettings, endpoint_settings, read_config
@@ -26,7 +25,9 @@ from evalstab.task.load import find_task, load_task
 from evalstab.task.model import Task
 from evalstab.tools.toolbox import offered_tools
 from evalstab.workflow.gates import policy_for, stored_policy
+from evalstab.workflow.provenance import Provenance
 from evalstab.workflow.request import RunRequest
+from evalstab.workflow.secrets import remember_secrets
 
 LOOP_VERSION = 1
 """Raised whenever the loop would send something else for the same task and settings."""
@@ -47,6 +48,7 @@ class Prepared:
     repeats: int
     policy: Policy | None = None
     sizing: Json = field(default_factory=dict)
+    provenance: Provenance | None = None
 
     @property
     def simulated(self) -> str | None:
@@ -65,8 +67,7 @@ def prepare(request: RunRequest) -> Prepared:
     name, settings = endpoint_settings(request.endpoint, request.flags, os.environ, config)
     if not name.startswith(SIMULATED) and not settings.base_url:
         raise UsageError(f"endpoint {name!r} has no base_url: add it to evalstab.toml")
-    if urlsplit(settings.base_url).password:
-        raise ConfigError("base_url holds a password: name the key's variable in api_key_env")
+    remember_secrets(settings)
     seed = request.seed if request.seed is not None else request.own_seed
     if seed is None:
         seed = secrets.randbelow(2**31)
@@ -165,12 +166,13 @@ def conditions_of(prepared: Prepared) -> Json:
     """What may differ between two series: compared, not required; unknown is the word."""
     settings, request = prepared.settings, prepared.request
     sampling = settings.sampling.model_dump(mode="json", exclude_none=True)
+    known = prepared.provenance
     return {
         "model": settings.model or UNKNOWN,
         "quant": settings.quantisation or UNKNOWN,
         "engine": settings.engine or UNKNOWN,
-        "launch": UNKNOWN,
-        "hardware": UNKNOWN,
+        "launch": known.launch.fingerprint if known else UNKNOWN,
+        "hardware": known.hardware if known else UNKNOWN,
         "sampling": sampling | settings.extra_body,
         "sampling_not_set": not_set(settings),
         "thinking": settings.thinking,

@@ -11,6 +11,7 @@ from evalstab.settings import EndpointSettings, read_config
 from evalstab.task.load import load_task
 from evalstab.workflow.prepare import Prepared, configured, work_of
 from evalstab.workflow.request import RunRequest
+from evalstab.workflow.secrets import as_written, remember_secrets, with_secrets
 
 
 def recorded(folder: SeriesFolder, repeats: int | None = None) -> Prepared:
@@ -22,10 +23,12 @@ def recorded(folder: SeriesFolder, repeats: int | None = None) -> Prepared:
     settings = EndpointSettings.model_validate(file.settings)
     _require_same(folder.root, "work", file.work, work_of(task, settings))
     _require_unchanged_task(folder.root, Path(file.task["folder"]), overrides, task.digest)
-    now = configured(name)
+    own = read_config().endpoints.get(name, EndpointSettings())
+    remember_secrets(own)
+    now = as_written(configured(name))
     _require_same(folder.root, f"[endpoints.{name}]", file.endpoint.get("configured") or {}, now)
-    if headers := read_config().endpoints.get(name, EndpointSettings()).headers:
-        settings = settings.model_copy(update={"headers": headers})
+    settings = with_secrets(settings, own)
+    remember_secrets(settings)
     request = RunRequest(
         task=str(folder.task_folder),
         endpoint=name,

@@ -39,8 +39,10 @@ from evalstab.workflow.prepare import (
     retry_policy,
     series_file,
 )
+from evalstab.workflow.provenance import keep, learn, require_same_launch, served
 from evalstab.workflow.recorded import recorded
 from evalstab.workflow.request import Announce, RunRequest, SimOpener
+from evalstab.workflow.rig import rig_beside
 from evalstab.workflow.score import score
 from evalstab.workflow.sizing import (
     CALIBRATION,
@@ -99,6 +101,7 @@ def run(request: RunRequest, people: People, learnt: Learnt | None = None) -> Ou
         made = Sized(prepared)
         if request.contexts:
             made = _at_target(prepared, root, people, (learnt, stack))
+        made = replace(made, prepared=with_provenance(made.prepared, people.announce))
         folder = _created(made, root)
         people.announce(f"series {folder.root}")
         stack.enter_context(locked(root))
@@ -145,6 +148,7 @@ def _created(made: Sized, root: Path) -> SeriesFolder:
         own = {"folder": str((root / "task").resolve())}
         file = msgspec.structs.replace(file, task=file.task | own)
     folder = create_series(root, file, made.prepared.task.folder)
+    keep(made.prepared, root)
     if made.ballast:
         write_json(root / BALLAST_FILE, {"schema_version": 1, "messages": made.ballast})
     return folder
@@ -171,6 +175,8 @@ def resume(
         if wants_more(prepared, folder):
             prepared = with_simulator(prepared, root, people, stack)
             on_a_loop(preflighted(prepared.settings))
+            prepared = with_provenance(prepared, people.announce)
+            require_same_launch(prepared, root, people.announce)
         return _finish(prepared, folder, people)
 
 
@@ -214,6 +220,12 @@ def with_simulator(prepared: Prepared, root: Path, people: People, stack: ExitSt
     return replace(prepared, settings=settings)
 
 
+def with_provenance(prepared: Prepared, announce: Announce) -> Prepared:
+    """The request with what can be learnt of its server's start and of its rig."""
+    facts = None if prepared.simulated is not None else on_a_loop(served(prepared.settings))
+    return learn(prepared, facts, announce)
+
+
 async def preflighted(settings: EndpointSettings) -> Preflight:
     """Check, before anything is written, that the endpoint can be measured."""
     client = OpenAIChat(settings, os.environ.get(settings.api_key_env))
@@ -251,7 +263,8 @@ async def carry_out(
     watcher = people.watcher(folder.file)
     try:
         await client.warm()
-        async with counted(client, folder.root):
+        async with counted(client, folder.root), rig_beside(client, prepared, folder.root) as rig:
+            plan = replace(plan, trial=replace(plan.trial, rig=rig))
             return await run_series(plan, watcher, stop or _never)
     finally:
         watcher.done()
