@@ -6,15 +6,20 @@ be slower, so the time is a lower bound, and says so.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
 
 from evalstab.chat import Json
+from evalstab.endpoint.identify import identify
 from evalstab.endpoint.kv import kv_of, sessions
 from evalstab.endpoint.openai_chat import OpenAIChat
 from evalstab.endpoint.probe import Probe, probe
-from evalstab.endpoint.window import Window, window_of
+from evalstab.endpoint.server_facts import ServerFacts
 from evalstab.errors import ConfigError
 from evalstab.report.numbers import count, duration, significant
 from evalstab.task.ballast import ballast_messages, length_of
@@ -33,7 +38,7 @@ class Ahead:
     """What a short look at an endpoint showed, and what follows for the rungs asked for."""
 
     probe: Probe
-    window: Window
+    server: ServerFacts
     characters_a_token: float | None
     lines: tuple[str, ...]
     seconds: float | None
@@ -45,8 +50,8 @@ class Ahead:
             "prefill_tok_s": self.probe.prefill,
             "decode_tok_s": self.probe.decode,
             "probe_context_tokens": self.probe.prompt_tokens,
-            "server_context_tokens": self.window.size,
-            "kv_pool_tokens": self.window.pool,
+            "server_context_tokens": self.server.value("context"),
+            "kv_pool_tokens": self.server.value("kv_pool"),
         }
 
 
@@ -58,7 +63,7 @@ async def look_ahead(prepared: Prepared, sizes: Sequence[int | None], levels: in
     question = {"role": "user", "content": _QUESTION[language]}
     client = OpenAIChat(settings, os.environ.get(settings.api_key_env))
     try:
-        window = await window_of(client, settings.model)
+        server = await identify(client, settings)
         fields = fields_for(task, settings, 1)
         probed = await probe(client, fields, [*messages, question], header=settings.trial_header)
     finally:
@@ -69,8 +74,8 @@ async def look_ahead(prepared: Prepared, sizes: Sequence[int | None], levels: in
         ratio = length_of([*messages, question]) / max(probed.prompt_tokens - overhead, 1)
         ratio = min(max(ratio, 1.0), 8.0)
     seconds = _seconds(prepared, sizes, probed, levels)
-    lines = [*_time(sizes, prepared.repeats, probed, seconds), *_room(sizes, window)]
-    return Ahead(probed, window, ratio, tuple(lines), seconds)
+    lines = [*_time(sizes, prepared.repeats, probed, seconds), *_room(sizes, server)]
+    return Ahead(probed, server, ratio, tuple(lines), seconds)
 
 
 def written_tokens(task: Task) -> int:
@@ -110,32 +115,44 @@ def _time(
     )
 
 
-def _room(sizes: Sequence[int | None], window: Window) -> Iterator[str]:
+def _room(sizes: Sequence[int | None], server: ServerFacts) -> Iterator[str]:
     largest = max((size for size in sizes if size), default=None)
     if largest is None:
         return
-    if window.size is not None and window.size < largest:
-        short = [f"{size // 1000}k" for size in sizes if size and size > window.size]
+    real = server.value("context")
+    if isinstance(real, int) and real < largest:
+        short = [f"{size // 1000}k" for size in sizes if size and size > real]
         yield (
-            f"warning: the server's context is {count(window.size)} tokens: {', '.join(short)} "
-            "cannot be reached there; start it with more, or ask for less"
+            f"warning: the server's context is {count(real)} tokens: {', '.join(short)} cannot be "
+            "reached there; start it with more, or ask for less"
         )
-    yield from _kv(largest, window)
+    yield from _kv(largest, server)
 
 
-def _kv(largest: int, window: Window) -> Iterator[str]:
-    known = False
-    if window.config is not None:
-        try:
-            kv = kv_of(window.config)
-            size = kv.bytes_at(largest) / 2**30
-            yield f"KV cache: {significant(size)} GiB for {count(largest)} tokens at 16 bit"
-            known = True
-        except ConfigError:
-            known = False
-    if window.pool is not None:
-        fit = significant(sessions(window.pool, largest))
-        yield f"KV cache: room for {count(window.pool)} tokens, {fit} sessions of {count(largest)}"
-        known = True
-    if not known:
-        yield "KV cache: memory not known here; evalstab check --model-config FILE works it out"
+def _kv(largest: int, server: ServerFacts) -> list[str]:
+    """What the KV cache of the largest rung takes, as far as that is known here."""
+    lines = []
+    if (config := _local_config(server)) is not None:
+        with contextlib.suppress(ConfigError):
+            kv = kv_of(config, str(server.value("kv_dtype") or "auto"))
+            size = significant(kv.bytes_at(largest) / 2**30)
+            lines.append(f"KV cache: {size} GiB for {count(largest)} tokens ({kv.dtype})")
+    pool = server.value("kv_pool")
+    if isinstance(pool, int) and pool > 0:
+        fit = significant(sessions(pool, largest))
+        lines.append(f"KV cache: room for {count(pool)} tokens, {fit} sessions of {count(largest)}")
+    return lines or [
+        "KV cache: memory not known here; evalstab check --model-config FILE works it out"
+    ]
+
+
+def _local_config(server: ServerFacts) -> Json | None:
+    """The ``config.json`` of the served model, where it is a folder on this machine."""
+    name = server.value("model")
+    if not isinstance(name, str) or not name.startswith("/"):
+        return None
+    try:
+        found = msgspec.json.decode((Path(name) / "config.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
