@@ -4,6 +4,7 @@ py3langid judges first, langdetect confirms. Both choose only from the candidate
 langdetect draws random numbers and is seeded, so that a text always gets the same answer.
 """
 
+import copy
 import json
 from functools import lru_cache
 from importlib import import_module
@@ -30,7 +31,7 @@ class _LangId:
     """py3langid, probabilities normalised for length."""
 
     def __init__(self, candidates: tuple[str, ...]) -> None:
-        self._model = _load_langid()
+        self._model = copy.copy(_langid())
         known = set(self._model.labels)
         self._model.set_languages([tag for tag in candidates if tag in known])
         self.languages = frozenset(self._model.labels)
@@ -84,10 +85,12 @@ def second_detector(candidates: tuple[str, ...]) -> Detector:
 @lru_cache(maxsize=1)
 def detectable() -> frozenset[str]:
     """Language tags that the first detector knows."""
-    return frozenset(_load_langid().labels)
+    return frozenset(_langid().labels)
 
 
-def _load_langid() -> Any:
+@lru_cache(maxsize=1)
+def _langid() -> Any:
+    """The model with all of its languages: loaded once, its large tables shared by all copies."""
     langid: Any = import_module("py3langid.langid")
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
