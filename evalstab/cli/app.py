@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Has the stability changed, has the consensus moved, is the new one worse?",
     "stability": "How far trials agree that you already have, from a table of your own.",
     "check": "Can this model be tested as asked? Server, context, tools, parameters, settings.",
+    "scan": "Leaks and loops in any text: foreign scripts and languages, repetition.",
     "plan": "Trials, hours, tokens and money before they are spent; what N trials can decide.",
     "report": "Write the report of a series again (Markdown with plots, or the scores as JSON).",
     "sim": "Serve a simulated model with known truth (or a small real one), or verify findings.",
