@@ -10,6 +10,7 @@ from evalstab.report import (
     conditions,
     labels,
     numbers,
+    order,
     overview,
     truth,
 )
@@ -38,6 +39,7 @@ def build_report(folder: SeriesFolder, scores: Json) -> Report:
         candidates.trajectories(facts),
         candidates.places(facts),
         agreement.stability(facts),
+        order.order_and_sampling(facts),
         truth.accuracy(facts),
         by_context(facts),
         findings(folder, facts),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from statistics import median
 
 from evalstab.chat import Json
-from evalstab.report import numbers
-from evalstab.report.facts import Facts, block, number
-from evalstab.report.page import Align, Paragraph, Section, Table
+from evalstab.report import labels, numbers
+from evalstab.report.facts import Facts, block, number, reason
+from evalstab.report.page import Align, Block, Paragraph, Section, Table
 
 EDGES = (0, 4_000, 8_000, 16_000, 32_000, 48_000, 64_000, 96_000, 128_000, 192_000, 256_000)
 _COLUMNS = (("decode_tok_s", "decode tok/s"), ("prefill_tok_s", "prefill tok/s"))
@@ -38,7 +39,33 @@ def by_context(facts: Facts) -> Section:
     if facts.series.get("simulated"):
         note += " The rates of a simulated endpoint are those of the simulator."
     table = Table((*header, "first token, s", "of it cached"), tuple(rows), ALIGN)
-    return Section("Speed by active context", (table, Paragraph(note)))
+    return Section("Speed by active context", (table, Paragraph(note), *_at_depth(facts)))
+
+
+def _at_depth(facts: Facts) -> Iterator[Block]:
+    """The three sources side by side, and the one trial with a cold cache apart."""
+    speed = block(facts.scores, "speed")
+    sources = [one for one in speed.get("sources") or () if isinstance(one, dict)]
+    if not sources:
+        return
+    header = ("source, at the depth of the rankings", "decode tok/s", "prefill tok/s", "first, s")
+    keys = ("decode_tok_s", "prefill_tok_s", "ttft_s")
+    rows = tuple(
+        (labels.name(one.get("source")), *(_cell(one, key) for key in keys)) for one in sources
+    )
+    yield Table(header, rows, ("left", "right", "right", "right"))
+    if cold := block(speed, "cold_first"):
+        yield Paragraph(
+            f"Trial {numbers.count(cold['trial'])} alone began with a cold prefix cache and is "
+            f"left out of time to first token and prefill above; its first step took "
+            f"{_cell(cold, 'ttft_s')} s at {_cell(cold, 'context_tokens')} tokens, prefill "
+            f"{_cell(cold, 'prefill_tok_s')} tok/s."
+        )
+
+
+def _cell(values: Json, key: str) -> str:
+    value = number(values, key)
+    return f"n/a: {reason(values, key)}" if value is None else numbers.significant(value)
 
 
 def _inside(point: Json, low: float, high: float | None) -> bool:

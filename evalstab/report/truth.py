@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from evalstab.chat import Json
 from evalstab.report import numbers
 from evalstab.report.facts import Facts, block, index, number
-from evalstab.report.page import Align, Paragraph, Section, Table
+from evalstab.report.page import Align, Block, Paragraph, Section, Table
 
 HEADER = ("trial", "tau to the truth", "mean absolute error, points", "winner right")
 ALIGN: tuple[Align, ...] = ("right", "right", "right", "left")
@@ -23,7 +23,24 @@ def accuracy(facts: Facts) -> Section | None:
         "describe single trials and carry no interval."
     )
     rows = tuple(_row(trial) for trial in facts.valid)
-    return Section("Against the known truth", (Table(HEADER, rows, ALIGN), note))
+    blocks = (Table(HEADER, rows, ALIGN), note, *_by_depth(facts))
+    return Section("Against the known truth", blocks)
+
+
+def _by_depth(facts: Facts) -> Iterator[Block]:
+    """Points of the rubric that were given right, by the depth at which their fact stands."""
+    known = [bands for t in facts.valid if (bands := block(t, "accuracy").get("by_depth"))]
+    if not known:
+        return
+    rows = []
+    for bands in zip(*known, strict=False):
+        facts_there = sum(band["facts"] for band in bands)
+        found = sum(band["found"] for band in bands)
+        share = numbers.percent(found / facts_there) if facts_there else "–"
+        name = f"{numbers.percent(bands[0]['from'])} to {numbers.percent(bands[0]['to'])}"
+        rows.append((name, numbers.count(facts_there), numbers.count(found), share))
+    header = ("depth in the documents", "facts, all trials", "points given right", "share")
+    yield Table(header, tuple(rows), ("left", "right", "right", "right"))
 
 
 def _row(trial: Json) -> tuple[str, ...]:
