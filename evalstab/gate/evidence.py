@@ -16,7 +16,7 @@ from evalstab.statistics.ranks import FloatArray, places_from_rankings
 from evalstab.statistics.winner import winner_sets
 
 JUDGED = ("completed", "failed")
-CRASHES = ("server.dead", "server.restarted")
+CRASHES = ("server.dead", "server.restarted", "series.hardware_unhealthy")
 NO_VARIATION = "series.no_variation"
 COLD_FIRST = "series.cold_first_run"
 

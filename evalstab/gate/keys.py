@@ -36,7 +36,7 @@ COUNTS: dict[str, str] = {
     "winner_modal": "trials won by the most frequent winner",
     "winner_other": "ranked trials not won by the most frequent winner",
     "resumed": "trials that were interrupted and resumed",
-    "crashes": "attempts lost because the server died or was restarted",
+    "crashes": "attempts lost because the server died, was restarted, or lost its hardware",
     "attrition": "attempts lost to anything but the model",
 }
 PREFIXES: dict[str, str] = {

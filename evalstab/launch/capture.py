@@ -179,7 +179,7 @@ def _together(parts: Sequence[Found], reason: str | None, asked: Asked, *, local
     facts = known_facts(evidence)
     started = [part for part in parts if part.method != "server"]
     first = started[0] if started else (parts[0] if parts else None)
-    proven = [part for part in started if part.method != "process" or facts.get("engine")]
+    proven = [part for part in started if part.method != "process" or _is_server(part)]
     if local and first is not None and (model := facts.get("model")) is not None:
         facts |= model_file(str(model.value), first.placement)
     if started and not proven:
@@ -209,6 +209,11 @@ def _together(parts: Sequence[Found], reason: str | None, asked: Asked, *, local
         mark=first.mark if first else Found(method="none").mark,
         notes=tuple(text for part in parts for text in part.notes),
     )
+
+
+def _is_server(found: Found) -> bool:
+    """Whether the process itself, not the pages behind its port, is a known inference server."""
+    return any(item.facts.get("engine") for item in found.evidence if item.rank == "configured")
 
 
 def known_facts(evidence: Sequence[Evidence]) -> dict[str, Fact]:

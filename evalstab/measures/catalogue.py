@@ -8,6 +8,7 @@ from evalstab.measures import (
     context,
     deliverables,
     divergence,
+    health,
     language,
     language_series,
     loops,
@@ -37,6 +38,7 @@ TRIAL_MEASURES: tuple[TrialMeasure, ...] = (
 
 SERIES_MEASURES: tuple[SeriesMeasure, ...] = (
     conditions.MEASURE,
+    health.MEASURE,
     stability.MEASURE,
     position.MEASURE,
     divergence.MEASURE,

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from evalstab.findings import Finding, finding
 from evalstab.measures.base import Measured, SeriesMeasure
 from evalstab.measures.facts import TrialFacts
@@ -133,8 +135,19 @@ def _saturated(series: SeriesView) -> Iterator[Finding]:
 
 
 def _unproven(series: SeriesView) -> Iterator[Finding]:
-    if not series.simulated and not (series.root / LAUNCH_FILE).is_file():
-        yield _series_finding("series.unproven_launch")
+    if series.simulated:
+        return
+    launch = _launch(series)
+    if launch is None or launch.get("captured") is False:
+        reason = str((launch or {}).get("reason") or f"there is no {LAUNCH_FILE}")
+        yield _series_finding("series.unproven_launch", reason=reason[:300])
+
+
+def _launch(series: SeriesView) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode((series.root / LAUNCH_FILE).read_bytes(), type=dict)
+    except (OSError, msgspec.MsgspecError):
+        return None
 
 
 MEASURE = SeriesMeasure(

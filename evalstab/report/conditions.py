@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from evalstab.chat import Json
 from evalstab.report import labels, numbers
@@ -34,8 +35,8 @@ def what_ran(folder: SeriesFolder, facts: Facts) -> Section:
         ("active context", _context(facts)),
         ("sampling", _sampling(file.settings)),
         ("trials", _protocol(file, facts)),
-        ("launch", _captured(folder.root / "launch.json")),
-        ("hardware", _captured(folder.root / "hardware.jsonl")),
+        ("launch", _launch(folder, facts)),
+        ("hardware", _hardware(folder)),
         ("started", labels.name(file.created)),
     ]
     return Section("What ran", (_pairs("condition", rows),), brief=True)
@@ -167,8 +168,31 @@ def _protocol(file: SeriesFile, facts: Facts) -> str:
     return ", ".join(parts)
 
 
-def _captured(path: Path) -> str:
-    return f"captured, see {path.name}" if path.is_file() else NOT_CAPTURED
+def _launch(folder: SeriesFolder, facts: Facts) -> str:
+    """How the server was started, in a line: fingerprint and way of knowing, or why not."""
+    path = folder.root / "launch.json"
+    try:
+        launch: Json = msgspec.json.decode(path.read_bytes(), type=dict)
+    except (OSError, msgspec.MsgspecError):
+        return NOT_CAPTURED
+    if facts.series.get("simulated"):
+        return f"{NOT_CAPTURED}: a simulated endpoint"
+    if not launch.get("captured"):
+        return f"{NOT_CAPTURED}: {labels.sentence(launch.get('reason') or 'reason not stated')}"
+    parts = [f"fingerprint {labels.name(launch.get('fingerprint'))}"]
+    parts.append(f"from {labels.name(launch.get('method'))}, see {path.name}")
+    if count := len(launch.get("contradictions") or ()):
+        parts.append(f"{numbers.plural(count, 'contradiction')} between sources")
+    return "; ".join(parts)
+
+
+def _hardware(folder: SeriesFolder) -> str:
+    known = folder.file.conditions.get("hardware")
+    watched = (folder.root / "hardware.jsonl").is_file()
+    if known in (None, "unknown") and not watched:
+        return NOT_CAPTURED
+    told = labels.sentence(known) if known not in (None, "unknown") else "cards not named"
+    return f"{told}; watched, see hardware.jsonl" if watched else f"{told}; not watched"
 
 
 def _stated(*values: object) -> str:

@@ -169,8 +169,8 @@ def conditions_of(prepared: Prepared) -> Json:
     known = prepared.provenance
     return {
         "model": settings.model or UNKNOWN,
-        "quant": settings.quantisation or UNKNOWN,
-        "engine": settings.engine or UNKNOWN,
+        "quant": settings.quantisation or (known.quant if known else UNKNOWN),
+        "engine": settings.engine or (known.engine if known else UNKNOWN),
         "launch": known.launch.fingerprint if known else UNKNOWN,
         "hardware": known.hardware if known else UNKNOWN,
         "sampling": sampling | settings.extra_body,

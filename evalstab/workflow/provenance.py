@@ -17,7 +17,7 @@ from evalstab.errors import EndpointUnusable, FolderError
 from evalstab.hardware.preflight import NO_CARDS, Fitness, preflight, summary
 from evalstab.launch.capture import Asked, capture, is_local
 from evalstab.launch.fingerprint import differences
-from evalstab.launch.model import LAUNCH_FILE, Launch
+from evalstab.launch.model import LAUNCH_FILE, UNKNOWN, Launch
 from evalstab.series.files import write_json
 from evalstab.settings import EndpointSettings
 from evalstab.workflow.request import Announce
@@ -43,6 +43,17 @@ class Provenance:
         if self.fitness is not None and self.fitness.checks[0].detail == NO_CARDS:
             return "no graphics card"
         return summary(self.fitness.reading if self.fitness else None)
+
+    @property
+    def quant(self) -> str:
+        """The quantisation as the server or its start states it, else "unknown"."""
+        return str(self.launch.value("quant") or UNKNOWN)
+
+    @property
+    def engine(self) -> str:
+        """Engine and version as far as they are known, else "unknown"."""
+        words = (self.launch.value("engine"), self.launch.value("version"))
+        return " ".join(str(word) for word in words if word) or UNKNOWN
 
 
 async def served(settings: EndpointSettings) -> ServerFacts:
