@@ -23,6 +23,7 @@ COMMANDS = {
     "scan": "Leaks and loops in any text: foreign scripts and languages, repetition.",
     "plan": "Trials, hours, tokens and money before they are spent; what N trials can decide.",
     "report": "Write the report of a series again (Markdown with plots, or the scores as JSON).",
+    "launch": "How a server was started: show it, compare two starts, recover the command.",
     "sim": "Serve a simulated model with known truth (or a small real one), or verify findings.",
     "task": "List, show, check and make tasks.",
 }
