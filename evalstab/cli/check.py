@@ -11,7 +11,7 @@ from evalstab.cli import options as opt
 from evalstab.cli.common import BASIC, CONDITIONS, OUTPUT, answer, answer_json, say, verb
 
 if TYPE_CHECKING:
-    from evalstab.workflow.checking.model import Checked
+    from evalstab.workflow.checking.model import Checked, CheckRequest
 
 EXAMPLES = """
 Examples:
@@ -25,6 +25,27 @@ evalstab check --endpoint rig --context 100k --model-config ~/models/m/config.js
 
 COLOURS = {"ok": "green", "warning": "yellow", "failed": "bold red", "unknown": "cyan"}
 
+Task = Annotated[
+    str | None, typer.Option(help="The task that is to be run.", rich_help_panel=BASIC)
+]
+ModelConfig = Annotated[
+    Path | None,
+    typer.Option(
+        help="The model's config.json: what its KV cache costs.",
+        rich_help_panel=CONDITIONS,
+        metavar="FILE",
+    ),
+]
+On = Annotated[
+    str | None,
+    typer.Option(help="The server's machine, as ssh knows it.", rich_help_panel=CONDITIONS),
+]
+Save = Annotated[
+    bool,
+    typer.Option("--save", help="Keep the answer in reports/checks/.", rich_help_panel=OUTPUT),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
+
 
 @verb
 def command(
@@ -32,62 +53,52 @@ def command(
     base_url: opt.BaseUrl = None,
     model: opt.Model = None,
     api_key_env: opt.ApiKeyEnv = None,
-    task: Annotated[
-        str | None, typer.Option(help="The task that is to be run.", rich_help_panel=BASIC)
-    ] = None,
+    task: Task = None,
     context: opt.Context = None,
     concurrency: opt.Concurrency = "1",
     thinking: opt.Thinking = None,
     settings: opt.Set = None,
-    model_config: Annotated[
-        Path | None,
-        typer.Option(
-            help="The model's config.json: what its KV cache costs.",
-            rich_help_panel=CONDITIONS,
-            metavar="FILE",
-        ),
-    ] = None,
-    on: Annotated[
-        str | None,
-        typer.Option(help="The server's machine, as ssh knows it.", rich_help_panel=CONDITIONS),
-    ] = None,
-    save: Annotated[
-        bool,
-        typer.Option("--save", help="Keep the answer in reports/checks/.", rich_help_panel=OUTPUT),
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)
-    ] = False,
+    model_config: ModelConfig = None,
+    on: On = None,
+    save: Save = False,
+    as_json: AsJson = False,
 ) -> None:
     """Look at an endpoint and ask it a few small requests: can it be tested as asked?"""
-    from evalstab.settings import parse_assignment
-    from evalstab.sim.open import open_sim
-    from evalstab.workflow.check import as_json as plain
-    from evalstab.workflow.check import check
     from evalstab.workflow.checking.model import CheckRequest
     from evalstab.workflow.request import parse_levels, parse_sizes
 
-    given = {
+    flags = {
         "base_url": base_url,
         "model": model,
         "api_key_env": api_key_env,
         "thinking": thinking,
     }
-    flags: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-    flags |= dict(parse_assignment(pair) for pair in settings or [])
-    checked = check(
-        CheckRequest(
-            endpoint=endpoint,
-            flags=flags,
-            task=task,
-            contexts=parse_sizes(context or []),
-            levels=parse_levels(concurrency),
-            model_config=model_config,
-            on=on,
-            save=save,
-        ),
-        open_sim,
+    request = CheckRequest(
+        endpoint=endpoint,
+        flags=_flags(flags, settings or []),
+        task=task,
+        contexts=parse_sizes(context or []),
+        levels=parse_levels(concurrency),
+        model_config=model_config,
+        on=on,
+        save=save,
     )
+    _answer(request, as_json=as_json)
+
+
+def _flags(given: dict[str, Any], pairs: list[str]) -> dict[str, Any]:
+    from evalstab.settings import parse_assignment
+
+    named = {key: value for key, value in given.items() if value is not None}
+    return named | dict(parse_assignment(pair) for pair in pairs)
+
+
+def _answer(request: CheckRequest, *, as_json: bool) -> None:
+    from evalstab.sim.open import open_sim
+    from evalstab.workflow.check import as_json as plain
+    from evalstab.workflow.check import check
+
+    checked = check(request, open_sim)
     if as_json:
         answer_json(plain(checked))
     else:

@@ -25,38 +25,43 @@ some-agent | evalstab scan - --language en --channel reasoning --json
 """
 
 
+Place = Annotated[
+    str, typer.Argument(help="A text file, a folder, or - for standard input.", metavar="FILE")
+]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        help="The language it should be in, such as de or pt-BR (default: the text's own).",
+        rich_help_panel=BASIC,
+        metavar="TAG",
+    ),
+]
+Inputs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="A file or folder that the writer was given: what stands there is no leak.",
+        rich_help_panel=BASIC,
+        metavar="PATH",
+    ),
+]
+Channel = Annotated[
+    str | None,
+    typer.Option(
+        help="What the text is: reasoning, content, arguments (JSON) or file.",
+        rich_help_panel=BASIC,
+        metavar="NAME",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)]
+
+
 @verb
 def command(
-    place: Annotated[
-        str, typer.Argument(help="A text file, a folder, or - for standard input.", metavar="FILE")
-    ],
-    language: Annotated[
-        str | None,
-        typer.Option(
-            help="The language it should be in, such as de or pt-BR (default: the text's own).",
-            rich_help_panel=BASIC,
-            metavar="TAG",
-        ),
-    ] = None,
-    inputs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A file or folder that the writer was given: what stands there is no leak.",
-            rich_help_panel=BASIC,
-            metavar="PATH",
-        ),
-    ] = None,
-    channel: Annotated[
-        str | None,
-        typer.Option(
-            help="What the text is: reasoning, content, arguments (JSON) or file.",
-            rich_help_panel=BASIC,
-            metavar="NAME",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)
-    ] = False,
+    place: Place,
+    language: Language = None,
+    inputs: Inputs = None,
+    channel: Channel = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find foreign scripts, foreign languages, broken characters and loops in any text."""
     from evalstab.workflow.scan import scan

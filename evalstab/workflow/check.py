@@ -30,9 +30,9 @@ from evalstab.workflow.checking.parameters import parameter_rows, used_parameter
 from evalstab.workflow.checking.replayed import SUBJECT as REPLAY
 from evalstab.workflow.checking.replayed import replay_row
 from evalstab.workflow.checking.rig import hardware_rows, launch_rows
-from evalstab.workflow.checking.sizes import context_rows, kv_arithmetic, pool_rows, slot_row
+from evalstab.workflow.checking.sizes import context_rows, kv_arithmetic, pool_row, slot_row
+from evalstab.workflow.loop import on_a_loop
 from evalstab.workflow.request import SimOpener
-from evalstab.workflow.run import on_a_loop
 
 SCHEMA_VERSION = 1
 SAVED = Path("reports") / "checks"
@@ -159,7 +159,8 @@ def _together(subject: _Subject, answers: _Answers) -> Checked:
     kv: Json | None = None
     if rows[0].status != "failed":
         rows += context_rows(facts, request.contexts)
-        rows += [slot_row(facts, max(request.levels)), *pool_rows(facts, request)]
+        trials = max(request.levels)
+        rows += [slot_row(facts, trials), pool_row(facts, request.contexts, trials)]
     if arithmetic := kv_arithmetic(request, facts):
         kv, row = arithmetic
         rows.append(row)

@@ -32,10 +32,20 @@ TOLD = 6
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What was learnt. ``fitness`` is None where the rig cannot be reached."""
+    """What was learnt. ``fitness`` is None where the rig cannot be reached.
+
+    ``facts`` are those of the server's own pages, None for a simulated endpoint.
+    """
 
     launch: Launch
     fitness: Fitness | None = None
+    facts: ServerFacts | None = None
+
+    @property
+    def context_size(self) -> int | None:
+        """Tokens of context that one session really gets, None where nothing says so."""
+        size = self.facts.value("context") if self.facts else None
+        return size if isinstance(size, int) else None
 
     @property
     def hardware(self) -> str:
@@ -91,7 +101,7 @@ def learn(prepared: Prepared, facts: ServerFacts | None, announce: Announce) -> 
             f"the hardware is not fit to judge a model on: {'; '.join(found[:TOLD])}. "
             f"{next(filter(None, advice), 'mend the rig first')}"
         )
-    return replace(prepared, provenance=Provenance(launch, fitness))
+    return replace(prepared, provenance=Provenance(launch, fitness, facts))
 
 
 def look_at_rig(settings: EndpointSettings) -> Fitness | None:

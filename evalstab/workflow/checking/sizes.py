@@ -85,30 +85,37 @@ def slot_row(facts: ServerFacts, trials: int) -> CheckRow:
     return CheckRow(subject, "ok", told)
 
 
-def pool_rows(facts: ServerFacts, request: CheckRequest) -> Iterator[CheckRow]:
+def shortages(facts: ServerFacts | None, contexts: tuple[int, ...], trials: int) -> Iterator[str]:
+    """What a series on this server must be warned of before its first request.
+
+    A context that is too small is told where the series is made to reach it (``expected``).
+    """
+    if facts is None:
+        return
+    for row in (slot_row(facts, trials), pool_row(facts, contexts, trials)):
+        if row.status in ("warning", "failed"):
+            yield f"warning: {row.subject}: {row.found}" + (f"; {row.advice}" if row.advice else "")
+
+
+def pool_row(facts: ServerFacts, contexts: tuple[int, ...], trials: int) -> CheckRow:
     """Whether the KV cache has room for the sessions of all trials at once."""
-    subject, trials = "KV cache", max(request.levels)
-    target = max(request.contexts, default=None)
+    subject, target = "KV cache", max(contexts, default=None)
     dtype = facts.value("kv_dtype")
     kind = f", {dtype}" if dtype else ", type not stated"
     if facts.kv_pool is None:
         told = f"the server does not state the size of its KV cache{kind}"
-        yield CheckRow(subject, "unknown", told, "with --model-config FILE it can be worked out")
-        return
+        advice = "with --model-config FILE it can be worked out"
+        return CheckRow(subject, "unknown", told, advice)
     pool = int(facts.kv_pool.value)
     told = f"room for {count(pool)} tokens{kind} ({facts.kv_pool.source})"
-    if target is None:
-        yield CheckRow(subject, "ok" if dtype else "unknown", told)
-        return
-    fit = significant(sessions(pool, target))
-    told += f": {fit} sessions of {count(target)}"
-    if pool < trials * target:
-        yield CheckRow(
-            subject, "failed", f"{told}, {trials} are asked for",
-            "give the KV cache more memory or a smaller type, or ask for fewer trials at once",
-        )  # fmt: skip
-    else:
-        yield CheckRow(subject, "ok" if dtype else "unknown", told)
+    if target is not None:
+        told += f": {significant(sessions(pool, target))} sessions of {count(target)}"
+        if pool < trials * target:
+            return CheckRow(
+                subject, "failed", f"{told}, {trials} are asked for",
+                "give the KV cache more memory or a smaller type, or ask for fewer trials at once",
+            )  # fmt: skip
+    return CheckRow(subject, "ok" if dtype else "unknown", told)
 
 
 def kv_arithmetic(request: CheckRequest, facts: ServerFacts) -> tuple[Json, CheckRow] | None:
