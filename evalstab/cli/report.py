@@ -15,27 +15,42 @@ Examples:
 evalstab report reports/20261130-021400-eleven-profiles-rig-natural
 
 evalstab report DIR --output - > report.md
+
+evalstab report DIR --format html --share --output shared.html
+
+evalstab report DIR --format card --output card.png
 """
 
 
 @verb
 def command(
-    folder: Annotated[Path, typer.Argument(help="The series folder.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(help="The folder of a series or a ladder.", show_default=False)
+    ],
     form: Annotated[
-        str, typer.Option("--format", help="md or json.", rich_help_panel=OUTPUT)
+        str,
+        typer.Option("--format", help="md, html, json, junit or card.", rich_help_panel=OUTPUT),
     ] = "md",
+    share: Annotated[
+        bool,
+        typer.Option(
+            "--share",
+            help="Without any text of the task or the model; candidates bear pseudonyms.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     output: Annotated[
         str | None,
         typer.Option(
-            help="A file, or - for stdout; else the series folder.", rich_help_panel=OUTPUT
+            help="A file, or - for stdout; else the series folder. A card ending in .png is one.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
 ) -> None:
-    """Write the report of a series again (Markdown with plots, or the scores as JSON)."""
-    from evalstab.workflow.start import reported
+    """Write the report of a series again: page, Markdown with plots, JSON, JUnit, or a card."""
+    from evalstab.workflow.start import printed, reported
 
-    written = reported(folder, form, None if output in (None, "-") else Path(str(output)))
     if output == "-":
-        answer(written.read_text(encoding="utf-8"))
+        answer(printed(folder, form, share=share))
     else:
-        answer(str(written))
+        answer(str(reported(folder, form, Path(output) if output else None, share=share)))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from evalstab.chat import Json
-from evalstab.report import labels, markdown, numbers, terminal
+from evalstab.report import html, labels, markdown, numbers, terminal
 from evalstab.report.ladder_speed import NONE, aligned, by_rung, fast, sources
 from evalstab.report.page import (
     Answer,
@@ -57,10 +58,13 @@ def build_ladder_report(file: LadderFile, result: Json, root: Path) -> Report:
 
 
 def write_ladder_report(file: LadderFile, result: Json, root: Path) -> list[Path]:
-    """Write report.md and its plots into the ladder's folder."""
+    """Write report.md, report.html and the plots into the ladder's folder."""
     report = build_ladder_report(file, result, root)
+    drawn = {figure.name: draw(figure) for figure in report.figures}
+    links = tuple((f"rung {r.name}", f"{quote(r.name)}/report.html") for r in file.rungs)
     pages = {root / "report.md": markdown.render(report)}
-    pages |= {root / markdown.PLOTS / f"{f.name}.svg": draw(f) for f in report.figures}
+    pages[root / "report.html"] = html.render(report, drawn, links=links)
+    pages |= {root / markdown.PLOTS / f"{name}.svg": svg for name, svg in drawn.items()}
     for path, text in pages.items():
         write_whole(path, text)
     return list(pages)

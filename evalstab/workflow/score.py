@@ -7,21 +7,17 @@ from pathlib import Path
 import msgspec
 
 from evalstab.chat import Json
-from evalstab.errors import FolderError, UsageError, nearest
-from evalstab.gate.junit import junit
+from evalstab.errors import FolderError
 from evalstab.measures.score import write_scores
 from evalstab.report.write import terminal_summary, write_report
-from evalstab.series.files import write_whole
 from evalstab.series.folder import SeriesFolder, open_series
 from evalstab.workflow.gates import judge_of
 
 SCORES = "scores.json"
-JUNIT_FILE = "junit.xml"
-FORMATS = ("md", "json", "junit")
 
 
 def score(root: Path, *, processes: int = 1) -> Json:
-    """All measures again from the records: rewrites scores.json, report.md and the plots."""
+    """All measures again from the records: rewrites scores.json and the reports."""
     folder = open_series(root)
     scores = write_scores(folder, processes=processes, judge=judge_of(folder))
     write_report(folder, scores)
@@ -32,25 +28,6 @@ def summary(root: Path) -> str:
     """The terminal summary of a scored series."""
     folder = open_series(root)
     return terminal_summary(folder, read_scores(folder))
-
-
-def report(root: Path, form: str, output: Path | None) -> Path:
-    """Write the report in one format; returns where it stands."""
-    if form not in FORMATS:
-        raise UsageError(f"--format {form!r}. {nearest(form, FORMATS)}")
-    folder = open_series(root)
-    scores = read_scores(folder)
-    if form == "junit":
-        made = output or folder.root / JUNIT_FILE
-        write_whole(made, junit(scores))
-    elif form == "json":
-        made = folder.root / SCORES
-    else:
-        made = next(p for p in write_report(folder, scores) if p.name == "report.md")
-    if output is not None and output != made:
-        write_whole(output, made.read_bytes())
-        return output
-    return made
 
 
 def read_scores(folder: SeriesFolder) -> Json:
