@@ -28,7 +28,7 @@ IGNORED: dict[str, dict[str, str]] = {
         "num_ctx": "SGLang's context is set with --context-length",
     },
 }
-"""By engine: what is known to be ignored and why (docs/dialects.md)."""
+"""By engine: what is known to be ignored and why (docs/check.md)."""
 
 PROTOCOL = frozenset(
     {

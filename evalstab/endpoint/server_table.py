@@ -1,6 +1,6 @@
 """By what a server is known, and where each engine states what: tables only.
 
-Sources are the servers' own code and pages (docs/dialects.md, introspection). The order of
+Sources are the servers' own code and pages (docs/check.md). The order of
 ``SIGNATURES`` matters: relatives answer each other's pages.
 """
 
