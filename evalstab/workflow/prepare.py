@@ -21,6 +21,7 @@ from evalstab.gate.policy import Policy
 from evalstab.series.folder import SeriesFile
 from evalstab.settings import SIMULATED, EndpointSettings, endpoint_settings, read_config
 from evalstab.task.brief import opening_messages
+from evalstab.task.grouping import split
 from evalstab.task.load import find_task, load_task
 from evalstab.task.model import Task
 from evalstab.tools.toolbox import offered_tools
@@ -71,6 +72,8 @@ def prepare(request: RunRequest) -> Prepared:
     seed = request.seed if request.seed is not None else request.own_seed
     if seed is None:
         seed = secrets.randbelow(2**31)
+    if request.groups > 1:
+        split(task.candidates, request.groups, seed)
     policy = None
     if request.gate is not None:
         policy = policy_for(request.gate, len(task.candidates), request.repeats)
