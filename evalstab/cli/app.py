@@ -22,8 +22,9 @@ COMMANDS = {
     "check": "Can this model be tested as asked? Server, context, tools, parameters, settings.",
     "scan": "Leaks and loops in any text: foreign scripts and languages, repetition.",
     "plan": "Trials, hours, tokens and money before they are spent; what N trials can decide.",
-    "report": "Write the report of a series again (Markdown with plots, or the scores as JSON).",
+    "report": "Write the report of a series again: page, Markdown, JSON, JUnit or a card.",
     "launch": "How a server was started: show it, compare two starts, recover the command.",
+    "view": "Reports and transcripts in the browser, served on loopback until Ctrl-C.",
     "sim": "Serve a simulated model with known truth (or a small real one), or verify findings.",
     "task": "List, show, check and make tasks.",
 }

@@ -8,6 +8,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import fmean, median
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -61,7 +62,9 @@ def build_card(
     best = sorted(places, key=lambda who: (who != first, -wins.get(who, 0), _mean(places[who])))
     parts = [facts.series.get("model") or conditions.get("model") or "model not stated"]
     parts += [v for k in ("quant", "engine") if (v := conditions.get(k)) and v != "unknown"]
-    simulated = "simulated endpoint, no model was judged · " if facts.series.get("simulated") else ""
+    simulated = (
+        "simulated endpoint, no model was judged · " if facts.series.get("simulated") else ""
+    )
     created = labels.name(folder.file.created)[:10]
     return Card(
         title=" · ".join(labels.name(part, 60) for part in parts),
@@ -98,7 +101,8 @@ def draw_card(card: Card, picture: Picture = "svg") -> bytes:
 
 def _words(canvas: Canvas, card: Card) -> None:
     colour = VERDICT.get(card.status, DARK)
-    canvas.text(0.04, 0.925, card.title, fontsize=19, fontweight="bold", va="center")
+    size = 19 if len(card.title) < 64 else 13
+    canvas.text(0.04, 0.925, card.title, fontsize=size, fontweight="bold", va="center")
     lines = textwrap.wrap(card.verdict, 108)[:2]
     canvas.text(
         0.04, 0.845, "\n".join(lines), fontsize=12.5, color=colour, va="top", fontweight="bold"
@@ -108,7 +112,9 @@ def _words(canvas: Canvas, card: Card) -> None:
         canvas.text(0.04, y, name, fontsize=11.5, color="#57606a", va="center")
         canvas.text(0.225, y, value, fontsize=12.5, va="center", fontweight="bold")
     about = [f"launch: {card.launch}", f"rig: {card.rig}"]
-    wrapped = [part for line in about for part in textwrap.wrap(line, 136)[:2]]
+    wrapped = [
+        part for line in about for part in textwrap.wrap(line, 136, break_on_hyphens=False)[:2]
+    ]
     canvas.text(
         0.04, 0.185, "\n".join(wrapped), fontsize=9.5, va="top", family="monospace", linespacing=1.4
     )
@@ -129,7 +135,7 @@ def _places(canvas: Canvas, card: Card) -> None:
         known = [place for place in places if place is not None]
         if known:
             told = f"{name}, first {numbers.times(wins)}" if wins else name
-            ends.append((known[-1], told, colour if wins else DARK))
+            ends.append((known[-1], told if len(told) <= 27 else name, colour if wins else DARK))
     lowest = max((p for _, places, _, _ in card.lines for p in places if p is not None), default=1)
     axes.set_ylim(lowest + 0.6, 0.4)
     height = -10.0
@@ -173,9 +179,7 @@ def _rates(facts: Facts) -> Iterator[tuple[str, str]]:
     speeds = numbers_of(facts.valid, "speed", "decode_tok_s", "p50")
     context = facts.context
     at = f" at {numbers.context(context)}" if context is not None else ""
-    yield "decode rate", f"{numbers.rate(sorted(speeds)[len(speeds) // 2])}{at}" if speeds else (
-        numbers.UNKNOWN
-    )
+    yield "decode rate", f"{numbers.rate(median(speeds))}{at}" if speeds else (numbers.UNKNOWN)
 
 
 def _codes(trial: Json) -> set[str]:
@@ -196,7 +200,9 @@ def _launch(folder: SeriesFolder) -> str:
 def public(command: str) -> str:
     """A command line without folders, accounts and addresses: of paths the last part is left."""
     bare = _ADDRESS.sub("…", command[:4000])
-    return _PATH.sub(lambda m: "…" if "@" in m[0] else "…/" + m[0].rstrip("/").rpartition("/")[2], bare)
+    return _PATH.sub(
+        lambda m: "…" if "@" in m[0] else "…/" + m[0].rstrip("/").rpartition("/")[2], bare
+    )
 
 
 def _rig(folder: SeriesFolder) -> str:
@@ -210,4 +216,4 @@ def _rig(folder: SeriesFolder) -> str:
 
 def _mean(places: tuple[float | None, ...]) -> float:
     known = [place for place in places if place is not None]
-    return sum(known) / len(known) if known else float("inf")
+    return fmean(known) if known else float("inf")

@@ -57,7 +57,7 @@ def render(
     inside = transcripts or Transcripts()
     keys = [tile.key for tile in inside.tiles]
     spoilt = [key for key in inside.data if key not in keys]
-    return _template("report.html").render(
+    page: str = _template("report.html").render(
         report=report,
         images={name: _image(svg) for name, svg in drawn.items()},
         tiles=inside.tiles,
@@ -68,6 +68,7 @@ def render(
         meta=data_block(_meta(inside, spoilt)),
         links=links,
     )
+    return page
 
 
 def data_block(value: Any) -> Markup:
@@ -80,7 +81,8 @@ def data_block(value: Any) -> Markup:
 
 def render_index(series: list[Json], place: str) -> str:
     """The page that lists all series of a folder, newest first."""
-    return _template("index.html").render(series=series, place=place, words=WORDS)
+    page: str = _template("index.html").render(series=series, place=place, words=WORDS)
+    return page
 
 
 def policy() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from evalstab.chat import Json
 from evalstab.report.facts import number
@@ -40,7 +41,7 @@ def cut(text: str, marks: Iterable[Mark]) -> list[str | list[object]]:
     edges = sorted({0, len(text), *opened, *closed})
     pieces: list[str | list[object]] = []
     active: list[int] = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         for index in closed.get(low, ()):
             active.remove(index)
         active += opened.get(low, ())

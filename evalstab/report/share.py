@@ -33,9 +33,7 @@ _WORDS: dict[str, frozenset[str]] = {
     "status": frozenset({"pass", "fail", "undecided", "invalid", "none"}),
     "kind": frozenset({"metric", "count", "rate", "value"}),
     "side": frozenset({"model", "endpoint", "rig", "harness"}),
-    "channel": frozenset(
-        {"reasoning", "content", "arguments", "file", "transport", "series"}
-    ),
+    "channel": frozenset({"reasoning", "content", "arguments", "file", "transport", "series"}),
     "tokens_source": frozenset({"server", "tokenizer", "estimate"}),
     "code": frozenset(CODES),
 }
@@ -106,9 +104,7 @@ def shared(folder: SeriesFolder, scores: Json, key: bytes) -> tuple[SeriesFolder
     series = block(scores, "series")
     attrition = {c: n for c, n in block(series, "attrition").items() if c in CODES}
     told["series"] = {
-        key: value
-        for key, value in _clean(series, "series", called).items()
-        if key != "attrition"
+        key: value for key, value in _clean(series, "series", called).items() if key != "attrition"
     } | {"attrition": attrition, "model": _model(series.get("model")), "task": "ranking task"}
     told["series"]["endpoint"] = "an endpoint"
     if told["verdict"]:

@@ -121,14 +121,14 @@ def _placed(step: Step, found: list[Json]) -> dict[tuple[int, str], list[Mark]]:
     whole: dict[tuple[int, str], str] = defaultdict(str)
     for attempt, reply in replies:
         for piece in reply_pieces(reply):
-            key = (attempt, piece.channel)
+            key = attempt, str(piece.channel)
             whole[key] = f"{whole[key]}\n{piece.text}" if key in whole else piece.text
     placed: dict[tuple[int, str], list[Mark]] = defaultdict(list)
     for index, one in enumerate(found):
         keys = [(attempt, str(one.get("channel"))) for attempt, _ in reversed(replies)]
-        key = next((k for k in keys if k in whole and lies_in(one, whole[k])), None)
-        if key is not None:
-            placed[key].append((int(one["start"]), int(one["end"]), index))
+        fitting = next((k for k in keys if k in whole and lies_in(one, whole[k])), None)
+        if fitting is not None:
+            placed[fitting].append((int(one["start"]), int(one["end"]), index))
     return placed
 
 
