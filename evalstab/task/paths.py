@@ -52,7 +52,8 @@ def inside(path: str, depth: int) -> tuple[str, ...]:
 
 def _points_outside(path: str) -> bool:
     slashed = unicodedata.normalize("NFKC", path).replace("\\", "/").strip()
-    if slashed.startswith(("/", "~")) or re.match(r"[A-Za-z]:", slashed):
+    first = re.sub(r"^(?:\.?/)+", "", slashed) if slashed.startswith("./") else slashed
+    if first.startswith(("/", "~")) or re.match(r"[A-Za-z]:", first):
         return True
     level = 0
     for name in slashed.split("/"):

@@ -4,7 +4,7 @@ import os
 from pathlib import PurePosixPath
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evalstab.task.paths import NAME_BYTES, Refused, inside
@@ -101,6 +101,7 @@ def test_odd_paths_are_refused_without_a_mark(path: str) -> None:
 
 
 @settings(deadline=None)
+@example("./~")
 @given(st.one_of(st.text(max_size=40), st.lists(PIECES, max_size=8).map("/".join)))
 def test_whatever_is_taken_stays_inside(path: str) -> None:
     try:
