@@ -79,13 +79,15 @@ class Watch:
     def fault(self, since: float) -> Event | None:
         """What spoilt the time from ``since`` (seconds since 1970) until now, None where nothing.
 
-        A fault that began earlier and goes on counts as of now.
+        A fault that began earlier counts as of now once a reading after ``since`` shows it again.
         """
         with self._lock:
             found = next((event for event in self._failed if event.at >= since), None)
             if found is not None:
                 return found
-            lasting = next((e for e in self._open.values() if e.status == "failed"), None)
+            lasting = None
+            if self._latest >= since:
+                lasting = next((e for e in self._open.values() if e.status == "failed"), None)
         return msgspec.structs.replace(lasting, at=time.time()) if lasting else None
 
     def latest(self) -> float:
@@ -127,6 +129,7 @@ class Watch:
             self._take_kernel(said)
         elif isinstance(said, Hang):
             told = f"no answer within {said.seconds:g} s from: {said.doing}"
+            self._happened([])
             hang = Event(at=time.time(), kind="monitor_hang", status="failed", detail=told)
             self._happened([hang])
         elif said.problem is not None:
