@@ -98,6 +98,11 @@ class Redactor:
         text = _BEARER.sub(lambda m: f"{m[1]} {self._taken(m[2])}", text)
         return _FLAG.sub(self._flagged, self._assignments(text))
 
+    def shapes(self, text: str) -> str:
+        """Text (also JSON) without known secrets and credentials of known shape; names and all
+        else stay, so that what a model wrote remains what it wrote."""
+        return _SHAPES.sub(lambda m: self._taken(m[0]), scrub_text(text))
+
     def json(self, value: Any) -> Any:
         """Plain data, keys read as names; numbers and truth values stay."""
         if isinstance(value, Mapping):

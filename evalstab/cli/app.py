@@ -26,6 +26,7 @@ COMMANDS = {
     "launch": "How a server was started: show it, compare two starts, recover the command.",
     "view": "Reports and transcripts in the browser, served on loopback until Ctrl-C.",
     "sim": "Serve a simulated model with known truth (or a small real one), or verify findings.",
+    "record": "A recording proxy for any agent: requests pass as they are, exchanges are kept.",
     "task": "List, show, check and make tasks.",
 }
 """Every command with what it is for; ``evalstab.cli.NAME`` holds it as ``command`` or ``app``."""

@@ -10,10 +10,12 @@ byte for byte as it was sent.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal, cast
 
 import msgspec
 
@@ -25,6 +27,9 @@ from evalstab.redact import scrub
 
 SCHEMA_VERSION = 1
 RECORD_NAME = "events.jsonl"
+COMPRESSED = ".zst"
+"""What a finished record's name ends with where it was compressed."""
+
 Outcome = Literal["completed", "failed", "aborted", "invalid"]
 Ending = Literal[
     "no_call",
@@ -61,7 +66,8 @@ class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started
     exactly as sent. ``source`` names who made the record: our loop, or an importer.
     ``variation`` says in what this trial was asked otherwise than others of its series, as far as
     that was declared: ``order`` (candidates as the trial reads them), ``cold`` (its leading text),
-    ``ballast`` (how many messages are earlier turns), ``group`` (its candidates).
+    ``ballast`` (how many messages are earlier turns), ``group`` (its candidates). ``unknown`` says
+    what the source of the record cannot know (``times``, ``arguments`` …), each with the reason.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -73,6 +79,7 @@ class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started
     fields: Json
     messages: tuple[msgspec.Raw, ...]
     variation: Json = msgspec.field(default_factory=dict)
+    unknown: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
@@ -151,11 +158,11 @@ class Record:
 
 
 def read_events(path: Path) -> Iterator[Event]:
-    """All events of a record, in order; a torn last line is dropped.
+    """All events of a record, in order, compressed or not; a torn last line is dropped.
 
     FolderError names a line before the last that is no event.
     """
-    with path.open("rb") as file:
+    with opened(path) as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
@@ -166,6 +173,29 @@ def read_events(path: Path) -> Iterator[Event]:
                     f"{path}, line {number}: {error}. The record is damaged: restore it, or move "
                     "the trial's folder away and run `evalstab resume`"
                 ) from error
+
+
+def record_in(folder: Path) -> Path:
+    """Where the record of this trial folder stands: as it was written, or compressed."""
+    plain = folder / RECORD_NAME
+    packed = folder / f"{RECORD_NAME}{COMPRESSED}"
+    return packed if not plain.is_file() and packed.is_file() else plain
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A record for reading, its bytes as they were written; FolderError for a broken archive."""
+    if path.suffix != COMPRESSED:
+        with path.open("rb") as file:
+            yield file
+        return
+    import zstandard  # noqa: PLC0415
+
+    try:
+        with path.open("rb") as packed, zstandard.ZstdDecompressor().stream_reader(packed) as raw:
+            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, raw)))
+    except zstandard.ZstdError as error:
+        raise FolderError(f"{path}: {error}. The record is damaged: restore it") from error
 
 
 def _drop_torn_line(path: Path) -> None:

@@ -1,0 +1,107 @@
+"""A recorded answer read again, by the same reader that reads our own: the attempt it was."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from evalstab.endpoint.base import Asked, Attempt, Clock
+from evalstab.endpoint.reply import EndKind, ReplyReader, StreamEnd, read_error_body
+from evalstab.endpoint.wire import SseReader
+from evalstab.intake.chat_forms import kind_of, limit_of, tools_of
+from evalstab.intake.exchange import Exchange
+from evalstab.intake.session import stamp
+from evalstab.intake.translate import translator
+
+_ENDS: dict[str, EndKind] = {
+    "done": "closed",
+    "upstream_reset": "reset",
+    "upstream_refused": "connect",
+    "client_closed": "time_limit",
+    "timeout": "stalled",
+}
+_CAUSES = {
+    "upstream_reset": "the server broke the connection off",
+    "upstream_refused": "nobody answers there",
+    "client_closed": "the agent went away",
+    "timeout": "the answer stopped coming",
+}
+
+
+def asked_of(
+    exchange: Exchange, *, estimate: int | None = None, previous: int | None = None
+) -> Asked:
+    """What the reader must know of the request."""
+    body = exchange.req_body if isinstance(exchange.req_body, dict) else {}
+    stream = bool(body.get("stream"))
+    chat = kind_of(exchange.path) == "chat"
+    return Asked(
+        tools=tools_of(body),
+        stream=stream,
+        max_tokens=limit_of(body),
+        usage_asked=not stream or not chat or "stream_options" in body,
+        prompt_estimate=estimate,
+        previous_context=previous,
+    )
+
+
+def attempt_of(
+    exchange: Exchange, asked: Asked | None = None, *, began: float | None = None, number: int = 1
+) -> Attempt:
+    """The attempt that an exchange was; ``began`` is when its trial began, for its clock."""
+    asked = asked or asked_of(exchange)
+    at = stamp(exchange.t_req)
+    if exchange.status is not None and exchange.status >= 300:
+        raw = "".join(text for _, text in exchange.chunks).encode("utf-8", "replace")
+        judged = read_error_body(exchange.status, exchange.resp_headers, raw, asked)
+        reply, error, findings = judged
+        return Attempt(
+            number=number,
+            at=at,
+            status=exchange.status,
+            error=error,
+            reply=reply,
+            findings=findings,
+            action="end_trial",
+            clock=_clock(exchange, began, [], []),
+        )
+    reader, wire = ReplyReader(asked), SseReader()
+    form = translator(kind_of(exchange.path))
+    times: list[float] = []
+    counts: list[int] = []
+    for moment, text in exchange.chunks:
+        events = wire.feed(form.feed(text.encode("utf-8", "replace")))
+        if chunks := sum([reader.feed(event) for event in events]):
+            times.append(moment)
+            counts.append(chunks)
+    for event in [*wire.feed(form.finish()), *wire.finish()]:
+        reader.feed(event)
+    kind = _ENDS[exchange.end]
+    if exchange.end == "client_closed" and (reader.done or reader.settled):
+        kind = "closed"
+    cause = None if kind == "closed" else _CAUSES.get(exchange.end)
+    reply, findings = reader.finish(StreamEnd(kind, cause))
+    whole = reader.settled or reader.done or (kind == "closed" and reply is not None)
+    return Attempt(
+        number=number,
+        at=at,
+        status=exchange.status,
+        error=cause,
+        reply=reply,
+        findings=findings,
+        action="accept" if whole and reply is not None else "end_trial",
+        clock=_clock(exchange, began, times, counts),
+    )
+
+
+def _clock(exchange: Exchange, began: float | None, times: list[float], counts: list[int]) -> Clock:
+    gaps = [round((b - a) * 1e6) for a, b in pairwise(times)]
+    return Clock(
+        sent=max(exchange.t_req - (began if began is not None else exchange.t_req), 0.0),
+        headers=exchange.t_headers,
+        first=times[0] if times else None,
+        last=times[-1] if times else None,
+        end=exchange.t_end,
+        chunks=sum(counts),
+        gaps_us=tuple(gaps),
+        per_read=tuple(counts) if any(n != 1 for n in counts) else (),
+    )

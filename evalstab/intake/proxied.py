@@ -1,0 +1,168 @@
+"""Exchange logs of the recording proxy as sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from evalstab.chat import Json
+from evalstab.endpoint.base import Attempt, History
+from evalstab.endpoint.replay import reasoning_dropped
+from evalstab.errors import InputError
+from evalstab.findings import finding
+from evalstab.intake.chat_forms import fields_of, messages_of, text_of
+from evalstab.intake.exchange import LOG_NAME, Exchange, common, read_exchanges
+from evalstab.intake.exchange_reply import asked_of, attempt_of
+from evalstab.intake.outcome import ended
+from evalstab.intake.session import Draft, Session
+from evalstab.intake.tool_answers import error_in
+from evalstab.trial.estimate import PromptEstimate
+
+SOURCE = "proxy"
+UNKNOWN = {"tool_times": "a proxy sees answers of tools only in the next request"}
+_THOUGHTS = ("reasoning", "reasoning_content", "reasoning_details")
+
+
+def sessions(path: Path) -> Iterator[Session]:
+    """The sessions below a folder of the proxy, or in one log; InputError where there is none."""
+    logs = [path] if path.is_file() else sorted(path.rglob(LOG_NAME))
+    if not logs:
+        raise InputError(f"{path} holds no {LOG_NAME}: name what `evalstab record --out` wrote to")
+    for log in logs:
+        by_name: dict[str, list[Exchange]] = {}
+        for exchange in read_exchanges(log):
+            by_name.setdefault(exchange.session, []).append(exchange)
+        for name, exchanges in by_name.items():
+            if (made := session_of(name or log.parent.name, exchanges)) is not None:
+                yield made
+
+
+def session_of(name: str, exchanges: list[Exchange]) -> Session | None:
+    """The conversation that a session's exchanges are; None where they ask no model anything.
+
+    Requests beside it (titles, summaries of nothing) that offer no tools while the conversation
+    does, and that hold no earlier answer, are left out.
+    """
+    asked = sorted((e for e in exchanges if _messages(e)), key=lambda e: e.t_req)
+    main = [e for e in asked if not _beside(e, asked)]
+    if not main:
+        return None
+    first = main[0]
+    version = first.req_headers.get("user-agent")
+    reading = _Reading(
+        Draft(
+            source=SOURCE,
+            id=name,
+            title=name,
+            version=version,
+            fields=fields_of(first.req_body) | {"via_proxy": True},
+            unknown=UNKNOWN,
+        )
+    )
+    for _, same in groupby(main, key=lambda e: msgspec.json.encode(_messages(e))):
+        reading.take(list(same))
+    return ended(reading.draft)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Goes through the requests of one conversation in order."""
+
+    draft: Draft
+    messages: list[Json] = field(default_factory=list)
+    estimate: PromptEstimate | None = None
+    previous: int | None = None
+    sent_back: bool = False
+    added: int = 0
+
+    def take(self, exchanges: list[Exchange]) -> None:
+        """One request, with the answers it got until one was accepted."""
+        first = exchanges[0]
+        now = _messages(first)
+        shared = common(now, self.messages)
+        heir = bool(self.messages) and shared == len(self.messages)
+        if not self.messages:
+            for message in now:
+                self.draft.message(message)
+        elif heir:
+            self._learn_added(now[shared:])
+        elif not self._shortened(now):
+            heir = True
+            self._learn_added(now[shared:])
+        else:
+            self.draft.compacted()
+            for message in now[shared:]:
+                self.draft.message(message)
+        self.messages = now
+        self._step(exchanges, heir=heir)
+
+    def _shortened(self, now: list[Json]) -> bool:
+        """Whether the conversation is another one, and not only an old turn said otherwise."""
+        return len(now) <= len(self.messages) or len(_size(now)) < len(_size(self.messages))
+
+    def _learn_added(self, added: list[Json]) -> None:
+        """What the agent made of the answer: results of tools, and perhaps words of its own."""
+        for message in added:
+            if message.get("role") == "tool":
+                text = text_of(message.get("content"))
+                call = str(message.get("tool_call_id"))
+                self.draft.result(call, text, error=error_in(text))
+            elif message.get("role") != "assistant":
+                self.draft.message(message)
+        self._replayed(added)
+
+    def _replayed(self, added: list[Json]) -> None:
+        self.sent_back = any(m.get(key) for m in added for key in _THOUGHTS)
+        self.added = sum(len(text_of(m.get("content"))) for m in added if m["role"] == "tool")
+
+    def _step(self, exchanges: list[Exchange], *, heir: bool) -> None:
+        first = exchanges[0]
+        history = History([msgspec.json.encode(message) for message in self.messages])
+        if self.estimate is None:
+            self.estimate = PromptEstimate(len(msgspec.json.encode(fields_of(first.req_body))))
+        guess = self.estimate.of(history)
+        before = self.draft.last_reply
+        began = self.draft.began if self.draft.began is not None else first.t_req
+        attempts: list[Attempt] = []
+        for number, exchange in enumerate(exchanges, 1):
+            previous = self.previous if heir else None
+            asked = asked_of(exchange, estimate=guess, previous=previous)
+            attempt = attempt_of(exchange, asked, began=began, number=number)
+            if number < len(exchanges):
+                attempt = msgspec.structs.replace(attempt, action="repeat")
+            attempts.append(attempt)
+        last = exchanges[-1]
+        self.draft.step(attempts, at=first.t_req, until=last.t_req + last.t_end)
+        reply = attempts[-1].reply
+        if reply is None:
+            return
+        self.estimate.learn(history, reply.usage)
+        if reply.usage:
+            self.previous = reply.usage.prompt_tokens
+        if heir and before is not None and self.sent_back:
+            numbers = reasoning_dropped(before, reply, self.added)
+            if numbers is not None:
+                step = self.draft.steps
+                code = "reasoning.not_replayed"
+                self.draft.found(finding(code, step=step, channel="transport", detail=numbers))
+
+
+def _messages(exchange: Exchange) -> list[Json]:
+    body = exchange.req_body
+    return messages_of(exchange.path, body) if isinstance(body, dict) else []
+
+
+def _beside(exchange: Exchange, all_of_them: list[Exchange]) -> bool:
+    if exchange.req_body.get("tools") or any(
+        message.get("role") == "assistant" for message in _messages(exchange)
+    ):
+        return False
+    return any(other.req_body.get("tools") for other in all_of_them)
+
+
+def _size(messages: list[Json]) -> bytes:
+    return msgspec.json.encode(messages)
