@@ -20,7 +20,7 @@ from evalstab.errors import FolderError
 from evalstab.measures.base import Fact, Measured, SeriesMeasure, put
 from evalstab.measures.series_view import ScoredTrial, SeriesView
 from evalstab.measures.texts import reply_pieces
-from evalstab.trial.record import RECORD_NAME, Step, read_events
+from evalstab.trial.record import Step, read_events, record_in
 
 MOST_PAIRS = 5_000
 """Pairs compared; a thousand trials have half a million."""
@@ -112,7 +112,7 @@ def _example(
 
 def _reply(series: SeriesView, index: int, step: int) -> Reply | None:
     """The ``step``-th answer of a trial, as ``facts.answers`` counts them."""
-    path = series.root / "trials" / f"{index:03d}" / RECORD_NAME
+    path = record_in(series.root / "trials" / f"{index:03d}")
     number = 0
     try:
         for event in read_events(path):

@@ -23,13 +23,16 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError
-from evalstab.series.files import disk_error, make_folder, write_json
-from evalstab.trial.record import RECORD_NAME
+from evalstab.series.files import disk_error, make_folder, write_json, write_whole
+from evalstab.trial.record import record_in
 
 SCHEMA_VERSION = 1
 SERIES_FILE = "series.json"
 BEFORE = frozenset({"truth.json", "calibration"})
 """What may stand in a folder before its series begins."""
+
+STARTING = ".starting"
+"""Stands in a folder that was taken for a series until its series.json is written."""
 
 _TRIAL_NAME = re.compile(r"^(\d{3,6})(?:\.invalid-(\d+))?$")
 
@@ -67,8 +70,8 @@ class TrialFolder:
 
     @property
     def record(self) -> Path:
-        """The trial's record."""
-        return self.path / RECORD_NAME
+        """The trial's record, compressed or not."""
+        return record_in(self.path)
 
     @property
     def workspace(self) -> Path:
@@ -100,7 +103,7 @@ class SeriesFolder:
         spoilt: dict[int, int] = {}
         for path in sorted((self.root / "trials").glob("*")):
             name = _TRIAL_NAME.match(path.name)
-            if not name or not (path / RECORD_NAME).is_file():
+            if not name or not record_in(path).is_file():
                 continue
             index = int(name[1])
             if name[2]:
@@ -118,8 +121,11 @@ class SeriesFolder:
         trial.path.rename(target)
 
 
-def create_series(root: Path, file: SeriesFile, task_folder: Path) -> SeriesFolder:
-    """Start a series in an empty or not yet existing folder; FolderError where it is taken."""
+def claim(root: Path) -> None:
+    """Take a folder for a new series: an empty one, none yet, or one whose start was cut off.
+
+    FolderError where it holds a series or something else.
+    """
     if (root / SERIES_FILE).exists():
         raise FolderError(
             f"{root} already holds a series: go on with `evalstab resume {root}`, or choose "
@@ -127,14 +133,26 @@ def create_series(root: Path, file: SeriesFile, task_folder: Path) -> SeriesFold
         )
     if root.exists() and not root.is_dir():
         raise FolderError(f"{root} is a file: choose another place with --out")
-    if root.is_dir() and any(entry.name not in BEFORE for entry in root.iterdir()):
+    begun = (root / STARTING).exists()
+    if not begun and root.is_dir() and any(entry.name not in BEFORE for entry in root.iterdir()):
         raise FolderError(f"{root} is not empty and holds no series: choose another with --out")
     make_folder(root)
+    write_whole(root / STARTING, b"")
+    shutil.rmtree(root / "task", ignore_errors=True)
+
+
+def create_series(root: Path, file: SeriesFile, task_folder: Path) -> SeriesFolder:
+    """Start a series in a folder (``claim``); series.json comes last, whole.
+
+    Whatever is killed before that leaves a folder that can be claimed again.
+    """
+    claim(root)
     try:
         shutil.copytree(task_folder, root / "task", dirs_exist_ok=True)
     except OSError as error:
         raise disk_error(root / "task", error) from error
     write_json(root / SERIES_FILE, file)
+    (root / STARTING).unlink(missing_ok=True)
     return SeriesFolder(root, file)
 
 

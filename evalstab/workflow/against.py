@@ -15,6 +15,7 @@ from evalstab.gate.comparable import require_equal_work
 from evalstab.series.folder import SeriesFolder, create_series, locked, open_series
 from evalstab.workflow import run as running
 from evalstab.workflow.compare import compare_series, table
+from evalstab.workflow.loop import on_a_loop
 from evalstab.workflow.prepare import Prepared, default_folder, prepare, series_file, work_of
 from evalstab.workflow.provenance import keep
 from evalstab.workflow.recorded import recorded
@@ -73,7 +74,7 @@ def run_against(request: RunRequest, base: Path, people: People) -> Outcome:
 
 def _ready(prepared: Prepared, root: Path, people: People, stack: ExitStack) -> Prepared:
     prepared = running.with_simulator(prepared, root, people, stack)
-    ready = running.on_a_loop(running.preflighted(prepared.settings))
+    ready = on_a_loop(running.preflighted(prepared.settings))
     return running.with_provenance(replace(prepared, settings=ready.settings), people.announce)
 
 
@@ -90,7 +91,7 @@ def _alternate(sides: list[_Side], people: People) -> str | None:
         for one in sides if number % 2 else reversed(sides):
             step = replace(one.prepared, repeats=number)
             try:
-                running.on_a_loop(running.carry_out(step, one.folder, people))
+                on_a_loop(running.carry_out(step, one.folder, people))
             except EndpointUnusable as error:
                 return str(error)
     return None

@@ -25,12 +25,13 @@ from evalstab.series.ladder import (
     write_ladder,
 )
 from evalstab.workflow.expected import Ahead, look_ahead
+from evalstab.workflow.loop import on_a_loop
 from evalstab.workflow.prepare import Prepared, default_folder, prepare
 from evalstab.workflow.request import Announce, RunRequest
 from evalstab.workflow.run import (
     Outcome,
     People,
-    on_a_loop,
+    begin_or_go_on,
     preflighted,
     resume,
     run,
@@ -147,6 +148,8 @@ def _walk(root: Path, request: RunRequest, people: People) -> Outcome:
                 people.announce(note)
         for rung in file.rungs:
             if rung.status != "done":
+                if people.late():
+                    break
                 outcome = _series(root, rung, request, people, learnt)
                 _note(root, rung, outcome)
                 if outcome.exit_code == EndpointUnusable.exit_code:
@@ -165,7 +168,7 @@ def _learnt(root: Path, request: RunRequest, people: People) -> Learnt | None:
         people.announce("calibration: one trial shows what the model adds of its own")
     aside = replace(people, announce=lambda _line: None)
     prepared = prepare(request)
-    return calibration(prepared, request.rungs[0], place, lambda one: run(one, aside))
+    return calibration(prepared, request.rungs[0], place, lambda one: begin_or_go_on(one, aside))
 
 
 def _planned(

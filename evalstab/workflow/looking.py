@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -20,6 +21,7 @@ from evalstab.gate.verdict import decided, judge
 from evalstab.measures.score import LOW_PRIORITY, score_series
 from evalstab.series.folder import SeriesFolder, open_series
 from evalstab.series.repeat import Stop
+from evalstab.trial.record import COMPRESSED, opened
 from evalstab.workflow.gates import Chosen, choose, gate_of, policy_for, stored_policy, told
 from evalstab.workflow.prepare import Prepared
 from evalstab.workflow.request import Announce
@@ -63,6 +65,15 @@ def stop_for(prepared: Prepared, folder: SeriesFolder, announce: Announce) -> St
     if prepared.policy is None or not prepared.request.early_stop:
         return None
     return stop_at_looks(folder, prepared.policy, judged_so_far(folder), announce)
+
+
+def in_time(stop: Stop | None, late: Callable[[], bool]) -> Stop:
+    """What stops a series early, or the end of the time that there is."""
+
+    async def ended(done: int) -> bool:
+        return late() or (stop is not None and await stop(done))
+
+    return ended
 
 
 def tell(prepared: Prepared, scores: Json, announce: Announce) -> None:
@@ -124,15 +135,22 @@ def judged_so_far(folder: SeriesFolder) -> int:
 
 def _outcome(record: Path) -> str | None:
     """How a trial ended by the last line of its record; None where it has not or is to go on."""
-    with record.open("rb") as file:
-        file.seek(max(0, record.stat().st_size - LAST_LINE))
-        last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+    last = _last_line(record)
     try:
         event = msgspec.json.decode(last)
     except msgspec.DecodeError:
         return None
     outcome = event.get("outcome") if event.get("type") == "trial_ended" else None
     return None if outcome == "aborted" else outcome
+
+
+def _last_line(record: Path) -> bytes:
+    with opened(record) as file:
+        if record.suffix != COMPRESSED:
+            file.seek(max(0, record.stat().st_size - LAST_LINE))
+            return file.read().rstrip(b"\n").rpartition(b"\n")[2]
+        *_, last = file
+        return last.rstrip(b"\n")
 
 
 async def verdict_now(folder: SeriesFolder, policy: Policy) -> Json:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 import tempfile
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,18 +15,28 @@ from evalstab.chat import Json
 from evalstab.endpoint.counting import TokenCounter
 from evalstab.endpoint.openai_chat import OpenAIChat
 from evalstab.endpoint.preflight import Preflight, preflight
-from evalstab.errors import EndpointUnusable, Interrupted
+from evalstab.errors import EndpointUnusable
 from evalstab.series.files import write_json
-from evalstab.series.folder import SeriesFile, SeriesFolder, create_series, locked, open_series
+from evalstab.series.folder import (
+    SERIES_FILE,
+    SeriesFile,
+    SeriesFolder,
+    claim,
+    create_series,
+    locked,
+    open_series,
+)
 from evalstab.series.repeat import SeriesPlan, Stop, run_series
 from evalstab.settings import EndpointSettings
 from evalstab.trial.loop import TrialPlan, Watcher
 from evalstab.trial.record import TrialEnded
 from evalstab.workflow.asking import BALLAST_FILE, Asker, stored_ballast
+from evalstab.workflow.checking.sizes import shortages
 from evalstab.workflow.counters import counted
 from evalstab.workflow.expected import look_ahead
 from evalstab.workflow.gates import EXIT_CODES, unjudgeable
-from evalstab.workflow.looking import gated, stop_for, tell, wants_more
+from evalstab.workflow.looking import gated, in_time, stop_for, tell, wants_more
+from evalstab.workflow.loop import on_a_loop
 from evalstab.workflow.prepare import (
     Prepared,
     default_folder,
@@ -54,8 +61,6 @@ from evalstab.workflow.sizing import (
     told_sizing,
 )
 
-_T = TypeVar("_T")
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -72,11 +77,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Whom a verb talks to while it works: lines of prose, progress, and a simulator opener."""
+    """Whom a verb talks to while it works: lines of prose, progress, and a simulator opener.
+
+    ``late`` is asked between trials: whether no further one may begin.
+    """
 
     announce: Announce
     watcher: Callable[[SeriesFile], Watcher]
     open_sim: SimOpener
+    late: Callable[[], bool] = lambda: False
 
 
 def run(request: RunRequest, people: People, learnt: Learnt | None = None) -> Outcome:
@@ -108,6 +117,13 @@ def run(request: RunRequest, people: People, learnt: Learnt | None = None) -> Ou
         return _finish(made.prepared, folder, people)
 
 
+def begin_or_go_on(request: RunRequest, people: People) -> Outcome:
+    """Start a series, or go on with it where its folder holds it already."""
+    if request.out is not None and (request.out / SERIES_FILE).is_file():
+        return resume(request.out, people)
+    return run(request, people)
+
+
 def _at_target(
     prepared: Prepared, root: Path, people: People, known: tuple[Learnt | None, ExitStack]
 ) -> Sized:
@@ -123,7 +139,7 @@ def _at_target(
         people.announce("calibration: one trial shows what the model adds of its own")
         aside = replace(people, announce=lambda _line: None)
         place = root / CALIBRATION
-        learnt = calibration(prepared, target, place, lambda request: run(request, aside))
+        learnt = calibration(prepared, target, place, lambda one: begin_or_go_on(one, aside))
     draft = Path(stack.enter_context(tempfile.TemporaryDirectory()))
     made = on_a_loop(_sized(prepared, learnt, ratio, draft))
     people.announce(told_sizing(made.prepared.sizing))
@@ -147,11 +163,11 @@ def _created(made: Sized, root: Path) -> SeriesFolder:
     if made.prepared.sizing.get("made_from"):
         own = {"folder": str((root / "task").resolve())}
         file = msgspec.structs.replace(file, task=file.task | own)
-    folder = create_series(root, file, made.prepared.task.folder)
+    claim(root)
     keep(made.prepared, root)
     if made.ballast:
         write_json(root / BALLAST_FILE, {"schema_version": 1, "messages": made.ballast})
-    return folder
+    return create_series(root, file, made.prepared.task.folder)
 
 
 def resume(
@@ -183,11 +199,13 @@ def resume(
 def _finish(prepared: Prepared, folder: SeriesFolder, people: People) -> Outcome:
     problem: str | None = None
     if wants_more(prepared, folder):
-        stop = stop_for(prepared, folder, people.announce)
+        stop = in_time(stop_for(prepared, folder, people.announce), people.late)
         try:
             on_a_loop(carry_out(prepared, folder, people, stop))
         except EndpointUnusable as error:
             problem = str(error)
+        if problem is None and people.late() and wants_more(prepared, folder):
+            problem = f"the time was up: go on with `evalstab resume {folder.root}`"
     return finished(prepared, folder, people, problem)
 
 
@@ -223,6 +241,8 @@ def with_simulator(prepared: Prepared, root: Path, people: People, stack: ExitSt
 def with_provenance(prepared: Prepared, announce: Announce) -> Prepared:
     """The request with what can be learnt of its server's start and of its rig."""
     facts = None if prepared.simulated is not None else on_a_loop(served(prepared.settings))
+    for line in shortages(facts, prepared.request.contexts, prepared.request.concurrency):
+        announce(line)
     return learn(prepared, facts, announce)
 
 
@@ -254,6 +274,7 @@ async def carry_out(
             thinking=None if settings.thinking == "auto" else settings.thinking == "on",
             execute_leaked=settings.execute_leaked_calls,
             trial_header=settings.trial_header,
+            context_size=prepared.provenance.context_size if prepared.provenance else None,
         ),
         ask=asker.ask,
         merge=asker.merge if asker.split else None,
@@ -273,20 +294,3 @@ async def carry_out(
 
 async def _never(_done: int) -> bool:
     return False
-
-
-def on_a_loop(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run on a fresh event loop; SIGINT and SIGTERM end it with Interrupted."""
-
-    async def guarded() -> _T:
-        task = asyncio.current_task()
-        if task is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await work
-
-    try:
-        return asyncio.run(guarded())
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        raise Interrupted(
-            "interrupted: all finished steps are kept; go on with `evalstab resume`"
-        ) from None
