@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from evalstab.endpoint.base import Attempt, ChatRequest, Clock, Reply
+from evalstab.endpoint.heartbeat import Heartbeat
 from evalstab.endpoint.reply import EndKind, ReplyReader, StreamEnd
 from evalstab.endpoint.retry import retry_after_seconds
 from evalstab.endpoint.unpack import Unpacker
@@ -20,9 +21,12 @@ GRACE_SECONDS = 5.0
 """How long usage may still follow once the answer has said that it is finished."""
 TAIL_SECONDS = 0.2
 """How long the end of the body may still follow after [DONE], so that the connection is kept."""
-SATURATED_SHARE = 0.5
+SATURATED_SHARE = 0.85
 """Above this share of a core spent reading, the stamps are the reader's and not the server's."""
-BUNCHED_SHARE = 0.5
+STOOD_STILL_SHARE = 0.05
+"""The same, for the share of time in which the loop stood still: so far may a rate be wrong."""
+LEAST_JUDGED = 0.05
+"""Seconds below which neither share means anything."""
 
 
 @dataclass(slots=True)
@@ -30,19 +34,29 @@ class Stamps:
     """Times of the reads that brought chunks, and what reading them cost."""
 
     began: float
-    cpu: float = 0.0
+    heartbeat: Heartbeat
     first: float | None = None
     last: float | None = None
     chunks: int = 0
     gaps_us: list[int] = field(default_factory=list)
     per_read: list[int] = field(default_factory=list)
     cpu_at_first: float = 0.0
+    late_at_first: float = 0.0
+    late_at_last: float = 0.0
+    late_before: float = 0.0
+
+    def start(self, at: float) -> None:
+        """The request is sent at monotonic time ``at``."""
+        self.began = at
+        self.late_before = self.heartbeat.late
 
     def note(self, at: float, chunks: int) -> None:
         """A read at monotonic time ``at`` brought this many chunks."""
+        self.late_at_last = self.heartbeat.late
         if self.last is None:
             self.first = at
             self.cpu_at_first = time.thread_time()
+            self.late_at_first = self.late_at_last
         else:
             self.gaps_us.append(round((at - self.last) * 1e6))
         self.last = at
@@ -50,19 +64,27 @@ class Stamps:
         self.per_read.append(chunks)
 
     def unreliable(self) -> str | None:
-        """Why the rates of this attempt are no measurement, or ``None``."""
-        if self.first is None or self.last is None or self.last - self.first < 0.05:
+        """Why the times of this attempt are no measurement, or ``None``."""
+        if self.first is None or self.last is None:
             return None
-        share = (time.thread_time() - self.cpu_at_first) / (self.last - self.first)
-        if share > SATURATED_SHARE:
-            return f"the client was busy for {share:.0%} of the time it read"
+        spans = (
+            (self.late_at_first - self.late_before, self.first - self.began),
+            (self.late_at_last - self.late_at_first, self.last - self.first),
+        )
+        for still, seconds in spans:
+            if seconds >= LEAST_JUDGED and still > STOOD_STILL_SHARE * seconds:
+                return f"the client stood still for {min(1, still / seconds):.0%} of the time"
+        seconds = self.last - self.first
+        share = (time.thread_time() - self.cpu_at_first) / seconds if seconds else 0.0
+        if seconds >= LEAST_JUDGED and share > SATURATED_SHARE:
+            return f"the client was busy for {min(1, share):.0%} of the time it read"
         return None
 
 
 class Exchange:
     """Reads one answer; every way in which it can end becomes an Attempt."""
 
-    def __init__(self, request: ChatRequest, timeouts: Timeouts) -> None:
+    def __init__(self, request: ChatRequest, timeouts: Timeouts, heartbeat: Heartbeat) -> None:
         self.status: int | None = None
         self._request = request
         self._timeouts = timeouts
@@ -71,7 +93,7 @@ class Exchange:
         self._at = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._t0 = time.monotonic()
         self._headers: float | None = None
-        self._stamps = Stamps(self._t0)
+        self._stamps = Stamps(self._t0, heartbeat)
         self._limit: asyncio.Timeout | None = None
         self._deadline = self._t0
 
@@ -79,6 +101,7 @@ class Exchange:
         """Start the clock; the body is already built."""
         self._limit = limit
         self._t0 = time.monotonic()
+        self._stamps.start(self._t0)
         self._expect(self._timeouts.first(self._request.asked.prompt_estimate))
 
     def answered(self, status: int) -> None:

@@ -25,6 +25,7 @@ from evalstab.endpoint.base import (
     encode_body,
 )
 from evalstab.endpoint.exchange import Exchange
+from evalstab.endpoint.heartbeat import Heartbeat
 from evalstab.endpoint.reply import EndKind, read_error_body
 from evalstab.errors import ConfigError
 from evalstab.redact import remember, remember_headers
@@ -46,6 +47,7 @@ class OpenAIChat:
         remember_headers(settings.headers)
         self._timeouts = settings.timeouts
         self._answers = 0
+        self._heartbeat = Heartbeat()
         self._client = openai.AsyncOpenAI(
             base_url=settings.base_url,
             api_key=api_key or "none",
@@ -105,12 +107,13 @@ class OpenAIChat:
 
     async def attempt(self, request: ChatRequest) -> Attempt:
         """Send one request once and read all of the answer; faults are findings, not errors."""
-        exchange = Exchange(request, self._timeouts)
+        exchange = Exchange(request, self._timeouts, self._heartbeat)
         body = encode_body(request.history, request.fields)
         headers = {"Content-Type": "application/json", **_RAW}
         if request.trial_header:
             headers["X-Evalstab-Trial"] = request.trial_header
         http: Any = None
+        self._heartbeat.begin()
         try:
             async with asyncio.timeout(None) as limit:
                 exchange.begin(limit)
@@ -132,6 +135,7 @@ class OpenAIChat:
         except (httpx2.HTTPError, OSError) as error:
             return exchange.ended("reset", _cause(error))
         finally:
+            self._heartbeat.end()
             if http is not None:
                 await http.aclose()
 
