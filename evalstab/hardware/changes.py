@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from evalstab.hardware.judge import THROTTLES, path_checks, under_load
-from evalstab.hardware.model import Card, Event, Health, Reading
+from evalstab.hardware.judge import (
+    HW_THERMAL,
+    POWER_BRAKE,
+    SAMPLES,
+    SW_THERMAL,
+    THROTTLES,
+    link_check,
+    path_checks,
+    under_load,
+)
+from evalstab.hardware.model import Card, Event, Health, Link, Reading
+
+_BITS = {"sw_thermal": SW_THERMAL, "hw_thermal": HW_THERMAL, "power_brake": POWER_BRAKE}
+_COUNTED = {name: THROTTLES[bit] for name, bit in _BITS.items()}
 
 
 def changes(first: Reading, before: Reading, now: Reading) -> list[Event]:
@@ -32,6 +44,12 @@ def changes(first: Reading, before: Reading, now: Reading) -> list[Event]:
             for bit, told in THROTTLES.items()
             if fresh & bit
         ]
+        found += [
+            _event(now, before, "throttled", "degraded", card, told)
+            for name, told in _COUNTED.items()
+            if _grown(old.throttled_ns.get(name), card.throttled_ns.get(name))
+            and not fresh & _BITS[name]
+        ]
         if _grown(old.ecc_uncorrected, card.ecc_uncorrected):
             told = "uncorrected memory errors"
             found.append(_event(now, before, "memory_errors", "failed", card, told))
@@ -39,6 +57,23 @@ def changes(first: Reading, before: Reading, now: Reading) -> list[Event]:
         Event(at=now.at, kind="pcie_errors", status=c.status, detail=c.detail, last_good=before.at)
         for c in path_checks([before, now])
     ]
+    return found
+
+
+def slow_links(recent: Sequence[Reading], best: Mapping[str, Link]) -> list[Event]:
+    """Links that were below the best of this rig in all of the last readings, under load."""
+    if len(recent) < SAMPLES:
+        return []
+    found = []
+    for card in recent[-1].cards:
+        series = [c for reading in recent[-SAMPLES:] for c in reading.cards if c.key == card.key]
+        if card.lost is not None or len(series) < SAMPLES:
+            continue
+        check = link_check(series, best.get(card.key))
+        if check.status == "degraded":
+            found.append(
+                _event(recent[-1], recent[-2], "slow_link", "degraded", card, check.detail)
+            )
     return found
 
 

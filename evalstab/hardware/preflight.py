@@ -10,6 +10,7 @@ from evalstab.hardware import rig
 from evalstab.hardware.judge import checks, overall, presence, under_load
 from evalstab.hardware.kernel_log import events, parse
 from evalstab.hardware.model import Check, Health, Reading, worst
+from evalstab.hardware.processes import foreign_check
 from evalstab.hardware.readings import DEADLINE, Ended, Heard, Kernel, few_readings
 from evalstab.hardware.sampler import Orders
 from evalstab.settings import Hardware
@@ -33,6 +34,7 @@ def preflight(
     wanted: Hardware,
     *,
     host: str | None = None,
+    server_pid: int | None = None,
     sysfs: str = "/sys",
     deadline: float = DEADLINE,
     interval: float = 1.0,
@@ -40,7 +42,8 @@ def preflight(
     """Look at the rig once, under load three times; never raises for what the rig does.
 
     Takes a moment where the cards are idle and two intervals where they are busy. ``failed`` means
-    that no trial should be run; ``unknown`` blocks nothing and is never ``ok``.
+    that no trial should be run; ``unknown`` blocks nothing and is never ``ok``. ``server_pid``
+    tells the server's processes on the cards from others.
     """
     orders = Orders(count=1, host=host, sysfs=sysfs, kernel_every=1, since=time.time() - LOOK_BACK)
     heard, hang = few_readings(orders, deadline)
@@ -63,6 +66,8 @@ def preflight(
         more = Orders(count=2, interval=interval, host=host, sysfs=sysfs)
         readings += _readings(few_readings(more, deadline)[0])
     made = [*checks(readings, expected), *kernel_checks(heard)]
+    if host is None and (others := foreign_check(readings[-1], server_pid)):
+        made.append(others)
     rig.remember(place, known, readings)
     return Fitness(overall(made), tuple(made), readings[-1], present=True)
 

@@ -105,7 +105,10 @@ class Sampler:
             return "the sampler closed its output"
         if code == 0 or self._process.stderr is None:
             return None
-        said = self._process.stderr.read(4000).decode("utf-8", "replace").strip().splitlines()
+        try:
+            said = self._process.stderr.read(4000).decode("utf-8", "replace").strip().splitlines()
+        except (ValueError, OSError):
+            return None
         return f"the sampler ended with code {code}: {said[-1] if said else 'no word'}"
 
 

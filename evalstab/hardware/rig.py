@@ -42,8 +42,11 @@ def expected(rig: Rig, cards: int | None) -> Expected:
     return Expected(cards=cards, known=rig.cards, links=rig.links)
 
 
-def remember(path: Path, rig: Rig, readings: Sequence[Reading]) -> None:
-    """Add what these readings have shown; where it cannot be written, nothing is remembered."""
+def remember(path: Path, rig: Rig, readings: Sequence[Reading]) -> Rig:
+    """Add what these readings have shown, and write it where it is new; returns what is known now.
+
+    Where it cannot be written, it is known for this process only.
+    """
     cards, links = dict(rig.cards), dict(rig.links)
     for reading in readings:
         for card in reading.cards:
@@ -57,7 +60,7 @@ def remember(path: Path, rig: Rig, readings: Sequence[Reading]) -> None:
                 )
     made = Rig(cards=cards, links=links)
     if made == rig:
-        return
+        return rig
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -66,6 +69,7 @@ def remember(path: Path, rig: Rig, readings: Sequence[Reading]) -> None:
         fresh.replace(path)
     except OSError:
         fresh.unlink(missing_ok=True)
+    return made
 
 
 def _most(*values: int | None) -> int | None:

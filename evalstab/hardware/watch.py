@@ -15,7 +15,9 @@ from typing import Any
 
 import msgspec
 
-from evalstab.hardware.changes import changes
+from evalstab.hardware import rig
+from evalstab.hardware.changes import changes, slow_links
+from evalstab.hardware.judge import SAMPLES
 from evalstab.hardware.kernel_log import around, events, parse
 from evalstab.hardware.model import Event, Reading
 from evalstab.hardware.readings import DEADLINE, Hang, Heard, Kernel, Sampler
@@ -27,6 +29,7 @@ SCHEMA_VERSION = 1
 INTERVAL = 2.0
 KERNEL_EVERY = 10
 AGAIN_AFTER = 30.0
+EVENTS_KEPT = 1000
 
 Evidence = Callable[[], dict[str, Any]]
 """Slices of other logs, taken at the event; called on the watch's own thread, bounded in time."""
@@ -47,6 +50,10 @@ class Watch:
     ) -> None:
         self._file, self._first, self._before = file, first, first
         self._evidence = evidence
+        self._rig_file = rig.rig_file(host)
+        self._rig = rig.read_rig(self._rig_file)
+        self._recent: list[Reading] = []
+        self._told: list[Event] = []
         self._orders = orders or Orders(
             interval=INTERVAL, count=0, host=host, kernel_every=KERNEL_EVERY
         )
@@ -102,7 +109,16 @@ class Watch:
 
     def note(self, event: Event) -> None:
         """Write down an event that somebody else saw."""
+        with self._lock:
+            self._told = [*self._told, event][-EVENTS_KEPT:]
         self._write("event", event)
+
+    def note_window(self, begin: float, end: float) -> None:
+        """Write down a span of time, with the events in it."""
+        with self._lock:
+            inside = [event for event in self._told if begin <= event.at <= end]
+        told = [{"kind": e.kind, "status": e.status, "detail": e.detail} for e in inside]
+        self._write("window", {"from": begin, "to": end, "events": told})
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -121,8 +137,11 @@ class Watch:
     def _take(self, said: Heard) -> None:
         if isinstance(said, Reading):
             self._write("sample", said)
-            self._happened(changes(self._first, self._before, said))
+            self._recent = [*self._recent, said][-SAMPLES:]
+            found = changes(self._first, self._before, said)
+            self._happened([*found, *slow_links(self._recent, self._rig.links)])
             self._before = said
+            self._rig = rig.remember(self._rig_file, self._rig, [said])
             with self._lock:
                 self._latest = said.at
         elif isinstance(said, Kernel):
@@ -170,7 +189,7 @@ class Watch:
             if self._evidence is not None:
                 taken |= self._evidence()
             event = msgspec.structs.replace(event, evidence=taken)
-        self._write("event", event)
+        self.note(event)
 
     def _write(self, kind: str, value: Any) -> None:
         line = {"schema_version": SCHEMA_VERSION, "type": kind, **msgspec.to_builtins(value)}

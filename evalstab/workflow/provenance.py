@@ -92,7 +92,8 @@ def learn(prepared: Prepared, facts: ServerFacts | None, announce: Announce) -> 
             sampling=sampling | settings.extra_body,
         ),
     )
-    fitness = look_at_rig(settings)
+    pid = launch.placement.get("pid") if launch.captured else None
+    fitness = look_at_rig(settings, pid if isinstance(pid, int) else None)
     _tell(launch, fitness, announce)
     if fitness is not None and fitness.status == "failed":
         found = [check.detail for check in fitness.checks if check.status == "failed"]
@@ -104,12 +105,12 @@ def learn(prepared: Prepared, facts: ServerFacts | None, announce: Announce) -> 
     return replace(prepared, provenance=Provenance(launch, fitness, facts))
 
 
-def look_at_rig(settings: EndpointSettings) -> Fitness | None:
+def look_at_rig(settings: EndpointSettings, server_pid: int | None = None) -> Fitness | None:
     """The rig's preflight, None where the server's machine is another one without ssh."""
     host = settings.launch.ssh if settings.launch else None
     if not settings.hardware.watch or (host is None and not is_local(settings.base_url)):
         return None
-    return preflight(settings.hardware, host=host)
+    return preflight(settings.hardware, host=host, server_pid=server_pid)
 
 
 def keep(prepared: Prepared, root: Path) -> None:

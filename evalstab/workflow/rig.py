@@ -74,6 +74,7 @@ class SeriesRig:
                 if watch.fault(since) is not None:
                     break
                 await asyncio.sleep(TICK / 5)
+            await asyncio.to_thread(watch.note_window, since, end)
         return await self._found(since)
 
     async def _found(self, since: float) -> Finding | None:
