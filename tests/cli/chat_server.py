@@ -13,20 +13,26 @@ from typing import Any, Literal
 Tools = Literal["call", "text", "refuse", "leak", "when required"]
 
 
+KNOWN = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty", "max_tokens")
+"""What its slots tell of a request."""
+
+
 @dataclass
 class ChatServer:
     """How the server behaves; ``bodies`` are the requests that came.
 
     ``refuses`` are parameters that it answers with HTTP 400, ``reads`` the fields in which it reads
     reasoning back, ``uses`` the values that its slots show in place of those sent.
+    ``drops_after_stream``: the connection is closed behind a stream, as llama.cpp does.
     """
 
     tools: Tools = "call"
     refuses: tuple[str, ...] = ()
     reads: tuple[str, ...] = ("reasoning_content",)
-    uses: Mapping[str, Any] = field(default_factory=dict)
+    uses: dict[str, Any] = field(default_factory=dict)
     pages: Mapping[str, Any] = field(default_factory=dict)
     usage_streamed: bool = True
+    drops_after_stream: bool = False
     bodies: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
 
@@ -35,7 +41,8 @@ class ChatServer:
         if path == "/v1/models":
             return self.pages.get(path, {"data": [{"id": "m", "object": "model"}]})
         if path == "/slots" and self.bodies and "/props" in self.pages:
-            return [{"id": 0, "params": {**self.bodies[-1], **self.uses}}]
+            last = self.bodies[-1]
+            return [{"id": 0, "params": {k: last[k] for k in KNOWN if k in last} | self.uses}]
         return self.pages.get(path)
 
     def refusal(self, body: Mapping[str, Any]) -> str | None:
@@ -102,6 +109,8 @@ def chatting(chat: ChatServer) -> Iterator[ChatServer]:
     """The server on a free port of the loopback."""
 
     class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def do_GET(self) -> None:
             page = chat.page(self.path.partition("?")[0])
             text = page if isinstance(page, str) else json.dumps(page or {"error": "not found"})
@@ -119,6 +128,8 @@ def chatting(chat: ChatServer) -> Iterator[ChatServer]:
             chat.bodies.append(body)
             kind = "text/event-stream" if body.get("stream") else "application/json"
             self._send(200, chat.answer(body), kind)
+            if chat.drops_after_stream and body.get("stream"):
+                self.close_connection = True
 
         def _send(self, status: int, body: bytes, kind: str) -> None:
             self.send_response(status)

@@ -117,7 +117,6 @@ def test_parameters_used_overruled_ignored_and_refused(tmp_path: Path) -> None:
     sent = ["sampling.temperature=0.6", "sampling.top_p=0.95", "extra_body.top_k=20"]
     sent += ["extra_body.min_p=0.01", "extra_body.repetition_penalty=1.1"]
     options = [text for pair in sent for text in ("--set", pair)]
-    chat.uses = {"top_k": 40, "repetition_penalty": None}
     with chatting(chat):
         rows, _ = _check(tmp_path, "--base-url", chat.url, *options, exit_code=4)
     assert rows["parameter temperature"]["status"] == "ok"
@@ -152,6 +151,17 @@ def test_reasoning_that_is_dropped_and_usage_that_only_plain_answers_have(tmp_pa
     assert rows["streamed and plain"]["status"] == "warning"
     assert "token counts only plain" in rows["streamed and plain"]["found"]
     assert rows["server"]["status"] == "unknown"
+
+
+def test_a_connection_that_was_closed_behind_a_stream_is_no_fault(tmp_path: Path) -> None:
+    with chatting(ChatServer(pages=_llama(), drops_after_stream=True)) as chat:
+        rows, _ = _check(
+            tmp_path, "--base-url", chat.url, "--set", "extra_body.repetition_penalty=1.1"
+        )
+    assert rows["streamed and plain"]["status"] == "ok"
+    assert rows["reasoning sent back"]["status"] == "ok"
+    assert "known to be ignored" in rows["parameter repetition_penalty"]["found"]
+    assert "repetition_penalty" not in rows
 
 
 def test_settings_that_confound(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from evalstab.chat import Json
 from evalstab.endpoint.base import Reply
+from evalstab.endpoint.known_parameters import known_ignored
 from evalstab.endpoint.server_facts import ServerFacts
 from evalstab.settings import EndpointSettings
 from evalstab.workflow.checking.model import CheckRow
@@ -74,7 +75,7 @@ def _penalties(settings: EndpointSettings, facts: ServerFacts) -> Iterator[Check
         value, source = sent.get(name), "sent"
         if value is None and (default := facts.sampling.get(name)):
             value, source = default.value, f"the server's own ({default.source})"
-        if _is_other(value, neutral):
+        if _is_other(value, neutral) and not (source == "sent" and known_ignored(facts, name)):
             why = PENALTIES[name].get(engine, "penalties on repetition bear on long answers")
             told = f"{value:g}, {source}: {why}"
             yield CheckRow(name, "warning", told, f"compare with {name} = 1 before you judge")
