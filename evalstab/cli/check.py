@@ -98,7 +98,7 @@ def _answer(request: CheckRequest, *, as_json: bool) -> None:
     from evalstab.workflow.check import as_json as plain
     from evalstab.workflow.check import check
 
-    checked = check(request, open_sim)
+    checked = check(request, open_sim, say)
     if as_json:
         answer_json(plain(checked))
     else:

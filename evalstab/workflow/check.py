@@ -32,7 +32,7 @@ from evalstab.workflow.checking.replayed import replay_row
 from evalstab.workflow.checking.rig import hardware_rows, launch_rows
 from evalstab.workflow.checking.sizes import context_rows, kv_arithmetic, pool_row, slot_row
 from evalstab.workflow.loop import on_a_loop
-from evalstab.workflow.request import SimOpener
+from evalstab.workflow.request import Announce, SimOpener
 
 SCHEMA_VERSION = 1
 SAVED = Path("reports") / "checks"
@@ -62,8 +62,8 @@ class _Answers:
     rows: tuple[CheckRow, ...]
 
 
-def check(request: CheckRequest, open_sim: SimOpener) -> Checked:
-    """Look at an endpoint and ask it a handful of small requests.
+def check(request: CheckRequest, open_sim: SimOpener, announce: Announce) -> Checked:
+    """Look at an endpoint and ask it a handful of small requests; ``announce`` hears which.
 
     A server that cannot be reached or used is a failed row, not an error; UsageError and
     ConfigError remain for what the user wrote.
@@ -79,12 +79,12 @@ def check(request: CheckRequest, open_sim: SimOpener) -> Checked:
             simulated = {"base_url": f"{url}/v1", "trial_header": True}
             settings = settings.model_copy(update=simulated)
         subject = _Subject(name, settings, task, request)
-        answers = on_a_loop(_asked(subject))
+        answers = on_a_loop(_asked(subject, announce))
         checked = _together(subject, answers)
     return _saved(checked) if request.save else checked
 
 
-async def _asked(subject: _Subject) -> _Answers:
+async def _asked(subject: _Subject, announce: Announce) -> _Answers:
     settings = subject.settings
     client = OpenAIChat(settings, os.environ.get(settings.api_key_env))
     try:
@@ -99,6 +99,7 @@ async def _asked(subject: _Subject) -> _Answers:
         reached = CheckRow("endpoint", "warning" if ready.notes else "ok", told)
         rows = [reached, *_who(settings, facts)]
         case = case_for(client, settings)
+        announce(f"asking {settings.model} one small case; a slow model takes minutes")
         rows += await _case_rows(case, subject, facts)
         if facts.context is None:
             facts = await identify(client, settings)

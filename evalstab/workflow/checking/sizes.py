@@ -92,6 +92,7 @@ def shortages(facts: ServerFacts | None, contexts: tuple[int, ...], trials: int)
     """
     if facts is None:
         return
+    yield from (f"server: {note}" for note in facts.notes)
     for row in (slot_row(facts, trials), pool_row(facts, contexts, trials)):
         if row.status in ("warning", "failed"):
             yield f"warning: {row.subject}: {row.found}" + (f"; {row.advice}" if row.advice else "")
