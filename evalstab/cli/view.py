@@ -25,7 +25,7 @@ def command(
     ] = Path("reports"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")] = 0,
 ) -> None:
-    """Serve the pages of all series under a folder on loopback, until Ctrl-C."""
+    """Reports and transcripts in the browser, served on loopback until Ctrl-C."""
     from evalstab.view import Server
     from evalstab.workflow.reporting import page_of
 

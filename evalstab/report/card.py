@@ -135,7 +135,7 @@ def _places(canvas: Canvas, card: Card) -> None:
         known = [place for place in places if place is not None]
         if known:
             told = f"{name}, first {numbers.times(wins)}" if wins else name
-            ends.append((known[-1], told if len(told) <= 27 else name, colour if wins else DARK))
+            ends.append((known[-1], told if len(told) <= 30 else name, colour if wins else DARK))
     lowest = max((p for _, places, _, _ in card.lines for p in places if p is not None), default=1)
     axes.set_ylim(lowest + 0.6, 0.4)
     height = -10.0

@@ -40,6 +40,7 @@ _WORDS: dict[str, frozenset[str]] = {
 """Texts that may go out, by their key: members of our own vocabularies."""
 _NAMED = frozenset({"totals", "candidates", "counts"})
 """Blocks whose keys are candidates."""
+_MODEL_NAME = re.compile(r"[\w.:@+~/\\ -]{1,200}", re.ASCII)
 _OURS = re.compile("[a-z][a-z0-9_]*")
 _HELD_BACK = frozenset({"criteria", "excerpt", "detail", "missing", "invalid", "scripts", "kept"})
 
@@ -109,7 +110,7 @@ def shared(folder: SeriesFolder, scores: Json, key: bytes) -> tuple[SeriesFolder
     told["series"]["endpoint"] = "an endpoint"
     if told["verdict"]:
         asked = "(private)" if block(scores, "verdict").get("gate") else None
-        told["verdict"] |= {"gate": asked, "next": []}
+        told["verdict"] |= {"gate": asked, "next": [], "notes": [], "reason": ""}
         for number, rule in enumerate(told["verdict"].get("rules") or (), 1):
             rule |= {"name": f"rule {number}", "key": "", "reason": ""}
     return SeriesFolder(Path(NAME), _file(file)), told
@@ -191,7 +192,7 @@ def _figures(value: object) -> Json:
 
 def _model(value: object) -> str | None:
     """A model's name without the folders that it lies in; an owner before one slash stays."""
-    if not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not _MODEL_NAME.fullmatch(value):
         return None
     path = value.startswith(("/", "~", ".", "\\")) or value.count("/") > 1 or "\\" in value
     return value.replace("\\", "/").rstrip("/").rpartition("/")[2] if path else value

@@ -159,8 +159,9 @@ def _hostile(scores: dict[str, Any]) -> dict[str, Any]:
     places = scores["stability"]["candidates"]
     scores["stability"]["candidates"] = dict(zip(names, places.values(), strict=False))
     scores["verdict"] |= {
-        "status": "fail", "gate": PAYLOADS["image"], "next": [EVERYTHING],
-        "rules": [{"name": EVERYTHING, "status": "fail", "reason": EVERYTHING}],
+        "status": "fail", "gate": PAYLOADS["image"], "next": [EVERYTHING], "notes": [EVERYTHING],
+        "rules": [{"name": EVERYTHING, "kind": "value", "key": EVERYTHING, "status": "fail",
+                   "reason": EVERYTHING}],
     }  # fmt: skip
     return scores
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Dialog, Page
 
 from evalstab.report.marks import shown
 from evalstab.report.write import page
@@ -27,6 +27,10 @@ class Visit:
     page: Page
     requests: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
+
+    def dialog(self, dialog: Dialog) -> None:
+        self.said.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def open_trial(self, key: str) -> None:
         self.page.locator(f'[data-open="{key}"]').click()
@@ -52,7 +56,7 @@ def visit(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         seen.page.on("request", lambda request: seen.requests.append(request.url))
         seen.page.on("console", lambda message: seen.said.append(message.text))
         seen.page.on("pageerror", lambda error: seen.said.append(str(error)))
-        seen.page.on("dialog", lambda dialog: (seen.said.append("dialog"), dialog.dismiss()))
+        seen.page.on("dialog", seen.dialog)
         seen.page.goto(file.as_uri())
         return seen
 
