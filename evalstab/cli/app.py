@@ -22,6 +22,8 @@ COMMANDS = {
     "check": "Can this model be tested as asked? Server, context, tools, parameters, settings.",
     "scan": "Leaks and loops in any text: foreign scripts and languages, repetition.",
     "plan": "Trials, hours, tokens and money before they are spent; what N trials can decide.",
+    "history": "Nights in a row, steps in them, and drift from the baseline and from last night.",
+    "baseline": "Set and show what later nights are compared with.",
     "report": "Write the report of a series again: page, Markdown, JSON, JUnit or a card.",
     "launch": "How a server was started: show it, compare two starts, recover the command.",
     "view": "Reports and transcripts in the browser, served on loopback until Ctrl-C.",

@@ -45,10 +45,19 @@ def compare_series(
     that is none. ``output`` is a folder, by default ``compare/`` in the new series.
     """
     one, other = side(base), side(new)
+    found, pair = compared(one, other, declared)
+    _write(found, pair, output or _beside(new), one)
+    return found
+
+
+def compared(one: Side, other: Side, declared: Sequence[str] = ()) -> tuple[Json, Pair]:
+    """The comparison itself, nothing written: the document, and the trials it is made from."""
     unknown = require_equal_work(one.work, other.work)
     pair = Pair(_evidence(one), _evidence(other))
     if set(pair.base.candidates) != set(pair.new.candidates):
-        raise FolderError(f"{base} and {new} judge different candidates: nothing can be compared")
+        raise FolderError(
+            f"{one.path} and {other.path} judge different candidates: nothing can be compared"
+        )
     found: Json = {"schema_version": 1, "base": one.entry(), "new": other.entry()}
     differing = differences(one.conditions, other.conditions, declared)
     found["declared"] = list(declared)
@@ -66,8 +75,7 @@ def compare_series(
     ]
     found |= compare(pair, criteria_of(other.scores["verdict"]))
     found["summary"] = _summary(found)
-    _write(found, pair, output or _beside(new), one)
-    return found
+    return found, pair
 
 
 def table(found: Json) -> str:
