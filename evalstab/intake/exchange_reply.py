@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from evalstab.endpoint.base import Asked, Attempt, Clock
+import msgspec
+
+from evalstab.endpoint.base import Asked, Attempt, Clock, encoded_gaps
 from evalstab.endpoint.reply import EndKind, ReplyReader, StreamEnd, read_error_body
 from evalstab.endpoint.wire import SseReader
 from evalstab.intake.chat_forms import kind_of, limit_of, tools_of
 from evalstab.intake.exchange import Exchange
+from evalstab.intake.outcome import AWAY
 from evalstab.intake.session import stamp
+from evalstab.intake.stored import Stored, texts
 from evalstab.intake.translate import translator
 
 _ENDS: dict[str, EndKind] = {
@@ -22,7 +26,7 @@ _ENDS: dict[str, EndKind] = {
 _CAUSES = {
     "upstream_reset": "the server broke the connection off",
     "upstream_refused": "nobody answers there",
-    "client_closed": "the agent went away",
+    "client_closed": AWAY,
     "timeout": "the answer stopped coming",
 }
 
@@ -78,6 +82,9 @@ def attempt_of(
     kind = _ENDS[exchange.end]
     if exchange.end == "client_closed" and (reader.done or reader.settled):
         kind = "closed"
+    if not reader.settled and (told := _assembled(exchange)) is not None:
+        clock = _clock(exchange, began, times, counts)
+        return msgspec.structs.replace(told.attempt(exchange.t_req), number=number, clock=clock)
     cause = None if kind == "closed" else _CAUSES.get(exchange.end)
     reply, findings = reader.finish(StreamEnd(kind, cause))
     whole = reader.settled or reader.done or (kind == "closed" and reply is not None)
@@ -93,6 +100,21 @@ def attempt_of(
     )
 
 
+def _assembled(exchange: Exchange) -> Stored | None:
+    """The answer as somebody put it together, where the pieces themselves were not all kept."""
+    told = exchange.assembled or {}
+    if not told.get("finish_reason") or exchange.end != "done":
+        return None
+    calls = [call for call in told.get("tool_calls") or () if isinstance(call, dict)]
+    return Stored(
+        content=texts([told.get("content")]),
+        reasoning=texts([told.get("reasoning")]),
+        calls=[(str(c.get("id")), str(c.get("name")), str(c.get("arguments"))) for c in calls],
+        finish=str(told["finish_reason"]),
+        usage=told.get("usage"),
+    )
+
+
 def _clock(exchange: Exchange, began: float | None, times: list[float], counts: list[int]) -> Clock:
     gaps = [round((b - a) * 1e6) for a, b in pairwise(times)]
     return Clock(
@@ -102,6 +124,6 @@ def _clock(exchange: Exchange, began: float | None, times: list[float], counts: 
         last=times[-1] if times else None,
         end=exchange.t_end,
         chunks=sum(counts),
-        gaps_us=tuple(gaps),
+        gaps=encoded_gaps(gaps),
         per_read=tuple(counts) if any(n != 1 for n in counts) else (),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evalstab.endpoint.base import Attempt
 from evalstab.intake.session import Draft, Session
 
+AWAY = "the agent went away"
 LIMITS = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 
 
@@ -33,6 +34,6 @@ def _failed(draft: Draft, last: Attempt) -> Session:
         return draft.session("invalid", "endpoint", reason)
     if "context.overflow" in codes:
         return draft.session("failed", "context", reason)
-    if reason == "the agent went away":
+    if reason == AWAY:
         return draft.session("aborted", "agent", reason)
     return draft.session("failed", "endpoint", reason)

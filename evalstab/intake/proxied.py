@@ -47,7 +47,7 @@ def session_of(name: str, exchanges: list[Exchange]) -> Session | None:
     Requests beside it (titles, summaries of nothing) that offer no tools while the conversation
     does, and that hold no earlier answer, are left out.
     """
-    asked = sorted((e for e in exchanges if _messages(e)), key=lambda e: e.t_req)
+    asked = sorted((e for e in exchanges if _asks(e)), key=lambda e: e.t_req)
     main = [e for e in asked if not _beside(e, asked)]
     if not main:
         return None
@@ -59,11 +59,11 @@ def session_of(name: str, exchanges: list[Exchange]) -> Session | None:
             id=name,
             title=name,
             version=version,
-            fields=fields_of(first.req_body) | {"via_proxy": True},
+            fields=fields_of(_body(first)) | {"via_proxy": True},
             unknown=UNKNOWN,
         )
     )
-    for _, same in groupby(main, key=lambda e: msgspec.json.encode(_messages(e))):
+    for _, same in groupby(main, key=_same):
         reading.take(list(same))
     return ended(reading.draft)
 
@@ -82,7 +82,7 @@ class _Reading:
     def take(self, exchanges: list[Exchange]) -> None:
         """One request, with the answers it got until one was accepted."""
         first = exchanges[0]
-        now = _messages(first)
+        now = _messages(first) if _body(first) else self.messages
         shared = common(now, self.messages)
         heir = bool(self.messages) and shared == len(self.messages)
         if not self.messages:
@@ -123,7 +123,7 @@ class _Reading:
         first = exchanges[0]
         history = History([msgspec.json.encode(message) for message in self.messages])
         if self.estimate is None:
-            self.estimate = PromptEstimate(len(msgspec.json.encode(fields_of(first.req_body))))
+            self.estimate = PromptEstimate(len(msgspec.json.encode(fields_of(_body(first)))))
         guess = self.estimate.of(history)
         before = self.draft.last_reply
         began = self.draft.began if self.draft.began is not None else first.t_req
@@ -151,17 +151,32 @@ class _Reading:
                 self.draft.found(finding(code, step=step, channel="transport", detail=numbers))
 
 
+def _same(exchange: Exchange) -> bytes | int:
+    """What two requests share where one is the other asked again."""
+    messages = _messages(exchange)
+    return msgspec.json.encode(messages) if messages else exchange.seq
+
+
+def _body(exchange: Exchange) -> Json:
+    return exchange.req_body if isinstance(exchange.req_body, dict) else {}
+
+
 def _messages(exchange: Exchange) -> list[Json]:
-    body = exchange.req_body
-    return messages_of(exchange.path, body) if isinstance(body, dict) else []
+    return messages_of(exchange.path, _body(exchange))
+
+
+def _asks(exchange: Exchange) -> bool:
+    """Whether a request asks a model; one whose body was not kept does where it was answered."""
+    return bool(_messages(exchange)) or (exchange.req_body is None and exchange.method == "POST")
 
 
 def _beside(exchange: Exchange, all_of_them: list[Exchange]) -> bool:
-    if exchange.req_body.get("tools") or any(
-        message.get("role") == "assistant" for message in _messages(exchange)
-    ):
+    body = _body(exchange)
+    if not body or body.get("tools"):
         return False
-    return any(other.req_body.get("tools") for other in all_of_them)
+    if any(message.get("role") == "assistant" for message in _messages(exchange)):
+        return False
+    return any(_body(other).get("tools") for other in all_of_them)
 
 
 def _size(messages: list[Json]) -> bytes:

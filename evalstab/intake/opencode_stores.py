@@ -1,0 +1,206 @@
+"""The three generations of OpenCode's store, each read into the same raw sessions.
+
+A tree of JSON files (before 1.2), a database with messages and parts (1.2 to 1.18), one with
+session messages (2.0), which keeps the older tables frozen beside the new ones: of each database
+exactly one generation is read. Databases are opened read-only and never copied; SQLite itself
+refuses every table but those of sessions, so that credentials cannot be read by mistake.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evalstab.chat import Json
+from evalstab.errors import InputError
+from evalstab.intake.session import readable
+from evalstab.intake.stored import dictionary
+
+MOST_BYTES = 64 << 20
+TABLES = frozenset({"session", "message", "part", "session_v2", "session_message", "sqlite_master"})
+_READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """One message with its parts, in order."""
+
+    data: Json
+    parts: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RawSession:
+    """A session's own row, and its messages in order; ``outcome`` as the store states it."""
+
+    info: Json
+    messages: tuple[RawMessage, ...]
+    outcome: str | None = None
+
+
+def raw_sessions(path: Path) -> Iterator[RawSession]:
+    """All sessions of a store: a database, its folder, or the tree of the older versions.
+
+    InputError where there is no store, or it cannot be read.
+    """
+    databases = [path] if path.is_file() else sorted(path.glob("opencode*.db"))
+    if databases:
+        for database in databases:
+            yield from _database(database)
+        return
+    tree = next((p for p in (path, path / "storage") if (p / "session").is_dir()), None)
+    if tree is None:
+        raise InputError(
+            f"{path} is no store of OpenCode: name opencode.db, or the folder that holds it "
+            "(`opencode db path` tells it) or holds storage/"
+        )
+    yield from _tree(tree)
+
+
+def _database(path: Path) -> Iterator[RawSession]:
+    try:
+        with closing(_opened(path)) as db:
+            names = {row[0] for row in db.execute("select name from sqlite_master")}
+            newer = "session_message" in names and _any(db, "session_message")
+            if newer:
+                yield from _second(db)
+            elif {"session", "message", "part"} <= names:
+                yield from _first(db)
+            else:
+                raise InputError(f"{path} holds no sessions of OpenCode")
+    except sqlite3.Error as error:
+        raise InputError(
+            f"{path} cannot be read: {error}. Its -wal and -shm files must be readable too"
+        ) from error
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    address = path.resolve().as_uri()
+    wal = path.with_name(path.name + "-wal")
+    mode = "mode=ro" if wal.exists() else "mode=ro&immutable=1"
+    db = sqlite3.connect(f"{address}?{mode}", uri=True)
+    db.set_authorizer(_allowed)
+    return db
+
+
+def _allowed(action: int, first: str | None, *_: str | None) -> int:
+    if action in _READS or (action == sqlite3.SQLITE_READ and first in TABLES):
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _any(db: sqlite3.Connection, table: str) -> bool:
+    return db.execute(f"select 1 from {table} limit 1").fetchone() is not None
+
+
+def _first(db: sqlite3.Connection) -> Iterator[RawSession]:
+    """Messages and parts, by the time at which they were created, then by id."""
+    for row in db.execute("select id from session order by time_created, id").fetchall():
+        columns = _columns(db, "session", "id", row[0])
+        parts: dict[str, list[Json]] = {}
+        query = "select message_id, id, data from part where session_id = ?"
+        for message, id_, data in db.execute(f"{query} order by time_created, id", (row[0],)):
+            parts.setdefault(message, []).append(_json(data) | {"id": id_})
+        query = "select id, data from message where session_id = ? order by time_created, id"
+        messages = tuple(
+            RawMessage(_json(data) | {"id": id_}, tuple(parts.get(id_, ())))
+            for id_, data in db.execute(query, (row[0],))
+        )
+        yield RawSession(columns, messages)
+
+
+def _second(db: sqlite3.Connection) -> Iterator[RawSession]:
+    for (session,) in db.execute(
+        "select session_id from session_message group by session_id order by min(time_created), 1"
+    ).fetchall():
+        info = _columns(db, "session_v2", "id", session) or {"id": session}
+        query = "select id, type, data from session_message where session_id = ? order by seq"
+        messages: list[RawMessage] = []
+        outcome = None
+        for id_, kind, data in db.execute(query, (session,)):
+            value = _json(data) | {"id": id_}
+            if kind == "idle":
+                outcome = value.get("outcome")
+            elif (made := _newer(kind, value)) is not None:
+                messages.append(made)
+        yield RawSession(info, tuple(messages), outcome if isinstance(outcome, str) else None)
+
+
+def _newer(kind: str, data: Json) -> RawMessage | None:
+    """A row of the 2.0 store as a message with parts."""
+    if kind in ("user", "synthetic"):
+        part = {"type": "text", "text": data.get("text"), "synthetic": kind == "synthetic"}
+        return RawMessage({**data, "role": "user"}, (part,) if data.get("text") else ())
+    if kind == "compaction":
+        return RawMessage({**data, "role": "user"}, ({"type": "compaction"},))
+    if kind != "assistant":
+        return None
+    model = dictionary(data.get("model")).get("id")
+    parts = tuple(_newer_part(p) for p in data.get("content") or () if isinstance(p, dict))
+    return RawMessage({**data, "role": "assistant", "modelID": model}, parts)
+
+
+def _newer_part(part: Json) -> Json:
+    """A piece of content of the 2.0 store as a part of the older one."""
+    if part.get("type") != "tool":
+        return part
+    state, when = dictionary(part.get("state")), dictionary(part.get("time"))
+    content = state.get("content")
+    pieces = content if isinstance(content, list) else []
+    output = [p.get("text") for p in pieces if isinstance(p, dict) and p.get("type") == "text"]
+    error = state.get("error")
+    made = state | {
+        "output": "".join(t for t in output if isinstance(t, str)),
+        "error": error.get("message") if isinstance(error, dict) else error,
+        "time": {"start": when.get("ran") or when.get("created"), "end": when.get("completed")},
+    }
+    name = "bash" if part.get("name") == "shell" else part.get("name")
+    return {"type": "tool", "tool": name, "callID": part.get("id"), "state": made}
+
+
+def _tree(root: Path) -> Iterator[RawSession]:
+    """The JSON files of the older versions; ids that are no names of files are not followed."""
+    infos = [_file(path) for path in sorted((root / "session").glob("*/*.json"))]
+    for info in sorted(infos, key=lambda i: (_created(i), str(i.get("id")))):
+        folder = root / "message" / Path(str(info.get("id"))).name
+        messages = []
+        # Names of files are ids, which sort by time; a message's own time may be an earlier one's.
+        for place in sorted(folder.glob("*.json")):
+            data = _file(place)
+            files = sorted((root / "part" / place.stem).glob("*.json"))
+            messages.append(RawMessage(data, tuple(_file(path) for path in files)))
+        yield RawSession(info, tuple(messages))
+
+
+def _columns(db: sqlite3.Connection, table: str, key: str, value: str) -> Json:
+    cursor = db.execute(f"select * from {table} where {key} = ?", (value,))
+    row = cursor.fetchone()
+    names = [column[0] for column in cursor.description]
+    return dict(zip(names, row, strict=True)) if row else {}
+
+
+def _created(data: Json) -> int:
+    created = dictionary(data.get("time")).get("created")
+    return created if isinstance(created, int) else 0
+
+
+def _file(path: Path) -> Json:
+    if not readable(path, MOST_BYTES) or path.is_symlink():
+        return {}
+    try:
+        return _json(path.read_bytes())
+    except OSError:
+        return {}
+
+
+def _json(data: Any) -> Json:
+    try:
+        return dictionary(msgspec.json.decode(data))
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, TypeError):
+        return {}
