@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from evalstab.endpoint.base import Attempt, ChatRequest, Clock, Reply
+from evalstab.endpoint.base import Attempt, ChatRequest, Clock, Reply, encoded_gaps
 from evalstab.endpoint.heartbeat import Heartbeat
 from evalstab.endpoint.reply import EndKind, ReplyReader, StreamEnd
 from evalstab.endpoint.retry import retry_after_seconds
@@ -217,7 +217,7 @@ class Exchange:
             last=since(stamps.last),
             end=time.monotonic() - self._t0,
             chunks=stamps.chunks,
-            gaps_us=tuple(stamps.gaps_us),
+            gaps=encoded_gaps(stamps.gaps_us),
             per_read=tuple(stamps.per_read) if any(n != 1 for n in stamps.per_read) else (),
             unreliable=stamps.unreliable(),
         )

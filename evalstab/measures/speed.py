@@ -57,7 +57,7 @@ def compute(trial: TrialView) -> Measured:
     """Quantiles over the steps of the trial, and every step by its context."""
     counts_cached = any(_stated_cached(step.reply) for step in trial.steps)
     paces = [
-        _pace(step, step.event.attempts[-1], counts_cached)
+        _pace(step, step.event.attempts[-1], counts_cached, _no_times(trial))
         for step in trial.steps
         if step.event.attempts and step.reply is not None
     ]
@@ -99,7 +99,13 @@ def _row(pace: _Pace) -> dict[str, Any]:
     return row
 
 
-def _pace(step: StepView, attempt: Attempt, counts_cached: bool) -> _Pace:
+def _no_times(trial: TrialView) -> str:
+    """Why a record may hold no times: its source says."""
+    unknown = trial.started.unknown if trial.started else {}
+    return unknown.get("times", "the record holds no times")
+
+
+def _pace(step: StepView, attempt: Attempt, counts_cached: bool, no_times: str) -> _Pace:
     reply, clock = attempt.reply, attempt.clock
     assert reply is not None
     cached = _stated_cached(reply)
@@ -107,8 +113,10 @@ def _pace(step: StepView, attempt: Attempt, counts_cached: bool) -> _Pace:
         cached = 0
     server = _server_rates(reply)
     if clock is None:
-        missing = (None, "the record holds no times")
-        return _Pace(step.known_context, missing, missing, missing, cached, server[0], server[1])
+        missing = (None, no_times)
+        return _Pace(
+            step.known_context, missing, missing, missing, cached, *server, missing, missing
+        )
     ttft = _ttft(clock)
     return _Pace(
         context=step.known_context,
@@ -129,12 +137,13 @@ def _gap(clock: Clock, attempt: Attempt) -> Rate:
         return None, clock.unreliable
     if any(found.code in CUT_CODES for found in attempt.findings):
         return None, "the stream was cut"
-    if len(clock.gaps_us) < LEAST_TOKENS:
+    gaps = clock.gaps_us
+    if len(gaps) < LEAST_TOKENS:
         return None, f"fewer than {LEAST_TOKENS} gaps between frames"
     bunched = sum(count > 1 for count in clock.per_read)
-    if bunched > MOST_BUNCHED * len(clock.gaps_us):
+    if bunched > MOST_BUNCHED * len(gaps):
         return None, "frames arrived in bunches, so most of them have no time of their own"
-    return float(np.percentile(clock.gaps_us, 99)) / 1000, ""
+    return float(np.percentile(gaps, 99)) / 1000, ""
 
 
 def _ttft(clock: Clock) -> Rate:

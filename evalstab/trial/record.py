@@ -27,6 +27,7 @@ from evalstab.redact import scrub
 
 SCHEMA_VERSION = 1
 RECORD_NAME = "events.jsonl"
+READ_BYTES = 1 << 18
 COMPRESSED = ".zst"
 """What a finished record's name ends with where it was compressed."""
 
@@ -186,7 +187,7 @@ def record_in(folder: Path) -> Path:
 def opened(path: Path) -> Iterator[BinaryIO]:
     """A record for reading, its bytes as they were written; FolderError for a broken archive."""
     if path.suffix != COMPRESSED:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=READ_BYTES) as file:
             yield file
         return
     import zstandard  # noqa: PLC0415

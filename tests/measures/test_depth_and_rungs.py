@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstab.chat import ServerTimings
-from evalstab.endpoint.base import Clock
+from evalstab.endpoint.base import Clock, encoded_gaps
 from evalstab.measures.ladder import ladder_result
 from evalstab.measures.score import score_series
 from evalstab.report.ladder import build_ladder_report
@@ -62,7 +62,7 @@ def _step(number: int, context: int, decode: float, prefill: float | None, **mor
             last=last,
             end=last,
             chunks=TOKENS,
-            gaps_us=(round(1e6 / decode),) * (TOKENS - 1),
+            gaps=encoded_gaps((round(1e6 / decode),) * (TOKENS - 1)),
         ),
     )
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalstab.chat import ToolCall, Usage
-from evalstab.endpoint.base import Attempt, Clock, Reply
+from evalstab.endpoint.base import Attempt, Clock, Reply, encoded_gaps
 from evalstab.errors import FolderError
 from evalstab.findings import finding
 from evalstab.trial.record import (
@@ -43,7 +43,9 @@ def _events() -> list[Event]:
         status=200,
         reply=reply,
         findings=(finding("stream.no_usage", step=1),),
-        clock=Clock(sent=0.1, first=0.2, last=0.4, end=0.5, chunks=3, gaps_us=(100, 100)),
+        clock=Clock(
+            sent=0.1, first=0.2, last=0.4, end=0.5, chunks=3, gaps=encoded_gaps((100, 100))
+        ),
     )
     answer = msgspec.json.encode({"role": "tool", "tool_call_id": "c1", "content": HOSTILE})
     return [
