@@ -79,7 +79,9 @@ async def _engine(pages: Pages) -> Fact | None:
 
 async def _fact(pages: Pages, row: Row, model: str) -> Fact | None:
     value = _read(dig(await pages.json(row.page), row.path, model), row.kind)
-    return None if value is None else Fact(value, f"/{_shown(row.page)} {row.path}")
+    if value is None:
+        return None
+    return Fact(value, f"/{_shown(row.page)} {row.path.replace('[?]', '[model]')}")
 
 
 def _read(value: Any, kind: Kind) -> Any:

@@ -14,6 +14,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
+import aiohttp
 import httpx2
 import openai
 
@@ -35,6 +36,9 @@ CHAT_PATH = "/chat/completions"
 LONG_BODY_LIMIT = 32 << 20
 """For answers that list every token of a long prompt."""
 
+
+_BROKEN_HTTP = (httpx2.HTTPError, aiohttp.ClientError)
+"""An answer that is no HTTP is the transport's own error: the SDK passes it on as it is."""
 
 _RAW = {"X-Stainless-Raw-Response": "stream"}
 
@@ -95,15 +99,15 @@ class OpenAIChat:
         self, ask: Awaitable[Any], seconds: float, limit: int = ERROR_BODY_LIMIT
     ) -> bytes:
         async with asyncio.timeout(seconds):
+            http: Any = None
             try:
-                response = await ask
-            except openai.APIConnectionError as error:
-                raise ConnectionError(_cause(error)) from error
-            http = response.http_response
-            try:
+                http = (await ask).http_response
                 return await _bounded(http.stream, limit)
+            except (openai.APIConnectionError, *_BROKEN_HTTP) as error:
+                raise ConnectionError(_cause(error)) from error
             finally:
-                await http.aclose()
+                if http is not None:
+                    await http.aclose()
 
     async def attempt(self, request: ChatRequest) -> Attempt:
         """Send one request once and read all of the answer; faults are findings, not errors."""
@@ -132,7 +136,7 @@ class OpenAIChat:
             return exchange.timed_out()
         except openai.APIConnectionError as error:
             return exchange.ended(self._kind(error, exchange), _cause(error))
-        except (httpx2.HTTPError, OSError) as error:
+        except (*_BROKEN_HTTP, OSError) as error:
             return exchange.ended("reset", _cause(error))
         finally:
             self._heartbeat.end()

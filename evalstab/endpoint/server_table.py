@@ -36,7 +36,7 @@ SIGNATURES: tuple[Signature, ...] = (
     Signature("sglang", "get_server_info", "version"),
     Signature("sglang", "server_info", "version"),
     Signature("sglang", "get_model_info", "is_generation", r"True|False"),
-    Signature("vllm", "version", "version", r"v?\d+\.\d+.*"),
+    Signature("vllm", "version", "version", r"\d+\.\d+.*"),
     Signature("lm-studio", "api/v1/models", "models[0].key"),
     Signature("lm-studio", "api/v0/models", "data[0].compatibility_type"),
     Signature("tgi", "info", "model_id"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalstab.endpoint.base import Asked, Attempt, ChatRequest, History
 from evalstab.endpoint.gauges import labels_of, read_gauges
 from evalstab.endpoint.identify import identify
 from evalstab.endpoint.openai_chat import OpenAIChat
+from evalstab.endpoint.preflight import preflight
 from evalstab.endpoint.server_facts import ServerFacts
 from evalstab.endpoint.server_pages import Limits, dig, whole, word
 from evalstab.endpoint.server_table import GAUGES
+from evalstab.errors import EndpointUnusable
 from evalstab.settings import EndpointSettings
 from evalstab.sim.open import open_sim
 from tests.endpoint.page_server import Page, serving
@@ -236,3 +240,64 @@ def test_digging_finds_something_or_nothing(value: Any, path: str) -> None:
     assert number is None or number > 0
     text = word(found)
     assert text is None or text.isprintable()
+
+
+BROKEN = {
+    "a body cut short": b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{",
+    "broken chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+    "broken compression": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n"
+    b"Content-Length: 4\r\n\r\nabcd",
+    "no HTTP": b"SSH-2.0-OpenSSH_9.2\r\n",
+    "nothing": b"",
+    "a huge header": b"HTTP/1.1 200 OK\r\nX: " + b"x" * 300_000 + b"\r\n\r\n{}",
+    "a wrong length": b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n{}",
+}
+
+
+@contextlib.asynccontextmanager
+async def _client_of(raw: bytes) -> AsyncIterator[tuple[OpenAIChat, EndpointSettings]]:
+    """A client of a server that answers everything with these bytes."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(raw)
+            await writer.drain()
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    endpoint = EndpointSettings(base_url=f"http://127.0.0.1:{port}/v1", model="m")
+    client = OpenAIChat(endpoint, None)
+    try:
+        yield client, endpoint
+    finally:
+        await client.close()
+        server.close()
+
+
+@pytest.mark.parametrize("raw", BROKEN.values(), ids=BROKEN)
+def test_no_broken_http_does_harm(raw: bytes) -> None:
+    async def work() -> tuple[ServerFacts, Attempt]:
+        async with _client_of(raw) as (client, endpoint):
+            facts = await identify(client, endpoint, Limits(page=1, total=4))
+            history = History()
+            history.append({"role": "user", "content": "x"})
+            asked = Asked(stream=False)
+            request = ChatRequest(history=history, fields={"model": "m"}, asked=asked)
+            return facts, await client.attempt(request)
+
+    facts, attempt = asyncio.run(work())
+    assert facts.engine is None
+    assert attempt.findings
+    assert attempt.error
+
+
+@pytest.mark.parametrize("raw", BROKEN.values(), ids=BROKEN)
+def test_an_endpoint_that_speaks_no_http_is_unusable_in_words(raw: bytes) -> None:
+    async def work() -> None:
+        async with _client_of(raw) as (client, endpoint):
+            await preflight(client, endpoint)
+
+    with pytest.raises(EndpointUnusable, match=r"127\.0\.0\.1"):
+        asyncio.run(work())
