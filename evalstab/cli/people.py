@@ -16,7 +16,7 @@ from evalstab.sim.open import open_sim
 from evalstab.trial.record import Step
 from evalstab.workflow.request import Announce
 from evalstab.workflow.run import Outcome, People
-from evalstab.workflow.start import first_screen
+from evalstab.workflow.rungs import first_screen
 
 
 def people_for(announce: Announce, *, quiet: bool) -> People:

@@ -48,7 +48,7 @@ def command(
     ] = None,
 ) -> None:
     """Write the report of a series again: page, Markdown, JSON, JUnit or a card."""
-    from evalstab.workflow.start import printed, reported
+    from evalstab.workflow.rungs import printed, reported
 
     if output == "-":
         answer(printed(folder, form, share=share))

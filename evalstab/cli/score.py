@@ -29,7 +29,7 @@ def command(
     ] = False,
 ) -> None:
     """Compute all measures again from the records and rewrite scores.json and the report."""
-    from evalstab.workflow.start import first_screen, scored
+    from evalstab.workflow.rungs import first_screen, scored
 
     all_scores = [scored(folder, processes=processes) for folder in folders]
     if as_json:

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from evalstab.chat import Json
-from evalstab.report import html, labels, markdown, numbers, terminal
+from evalstab.report import labels, markdown, numbers, terminal
 from evalstab.report.ladder_speed import NONE, aligned, by_rung, fast, sources
 from evalstab.report.page import (
     Answer,
@@ -17,7 +17,7 @@ from evalstab.report.page import (
     Section,
     Table,
 )
-from evalstab.report.plots import draw
+from evalstab.report.write import draw_all
 from evalstab.series.files import write_whole
 from evalstab.series.ladder import LadderFile
 
@@ -59,8 +59,10 @@ def build_ladder_report(file: LadderFile, result: Json, root: Path) -> Report:
 
 def write_ladder_report(file: LadderFile, result: Json, root: Path) -> list[Path]:
     """Write report.md, report.html and the plots into the ladder's folder."""
+    from evalstab.report import html  # noqa: PLC0415
+
     report = build_ladder_report(file, result, root)
-    drawn = {figure.name: draw(figure) for figure in report.figures}
+    drawn = draw_all(report)
     links = tuple((f"rung {r.name}", f"{quote(r.name)}/report.html") for r in file.rungs)
     pages = {root / "report.md": markdown.render(report)}
     pages[root / "report.html"] = html.render(report, drawn, links=links)

@@ -54,6 +54,8 @@ def page(folder: SeriesFolder, scores: Json) -> str:
 
 def draw_all(report: Report) -> dict[str, str]:
     """The SVG of every figure of a report, by name."""
+    if not report.figures:
+        return {}
     from evalstab.report.plots import draw  # noqa: PLC0415
 
     return {figure.name: draw(figure) for figure in report.figures}

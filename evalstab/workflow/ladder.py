@@ -14,9 +14,7 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import EndpointUnusable
-from evalstab.measures.ladder import ladder_result
-from evalstab.report.ladder import ladder_summary, write_ladder_report
-from evalstab.series.folder import SERIES_FILE, locked, open_series
+from evalstab.series.folder import SERIES_FILE, locked
 from evalstab.series.ladder import (
     LadderFile,
     Rung,
@@ -37,7 +35,8 @@ from evalstab.workflow.run import (
     run,
     with_simulator,
 )
-from evalstab.workflow.score import SCORES, read_scores, score
+from evalstab.workflow.rungs import score_ladder
+from evalstab.workflow.score import SCORES
 from evalstab.workflow.sizing import (
     CALIBRATION,
     Learnt,
@@ -91,29 +90,6 @@ def resume_ladder(
         write_ladder(root, msgspec.structs.replace(file, rungs=again))
         request = replace(request, repeats=repeats or request.repeats, gate=gate or request.gate)
     return _walk(root, request, people)
-
-
-def score_ladder(root: Path, *, anew: bool = True) -> Json:
-    """The scores of all rungs and the ladder's result; its files are written again.
-
-    ``anew``: every rung is scored from its records.
-    """
-    file = open_ladder(root)
-    known: list[tuple[Rung, Json]] = []
-    for rung in file.rungs:
-        place = root / rung.name
-        if (place / SERIES_FILE).is_file() and (anew or (place / SCORES).is_file()):
-            known.append((rung, score(place) if anew else read_scores(open_series(place))))
-    file = msgspec.structs.replace(file, result=ladder_result(known))
-    write_ladder(root, file)
-    write_ladder_report(file, file.result or {}, root)
-    return {"series": [scores for _, scores in known], "ladder": msgspec.to_builtins(file)}
-
-
-def ladder_first_screen(root: Path) -> str:
-    """The terminal summary of a ladder."""
-    file = open_ladder(root)
-    return ladder_summary(file, file.result or ladder_result([]), root)
 
 
 def _ahead(prepared: Prepared, people: People) -> Ahead:
