@@ -29,6 +29,7 @@ SCHEMA_VERSION = 1
 INTERVAL = 2.0
 KERNEL_EVERY = 10
 AGAIN_AFTER = 30.0
+WRITTEN_EVERY = 5
 EVENTS_KEPT = 1000
 
 Evidence = Callable[[], dict[str, Any]]
@@ -54,6 +55,7 @@ class Watch:
         self._rig = rig.read_rig(self._rig_file)
         self._recent: list[Reading] = []
         self._told: list[Event] = []
+        self._number = 0
         self._orders = orders or Orders(
             interval=INTERVAL, count=0, host=host, kernel_every=KERNEL_EVERY
         )
@@ -136,10 +138,13 @@ class Watch:
 
     def _take(self, said: Heard) -> None:
         if isinstance(said, Reading):
-            self._write("sample", said)
             self._recent = [*self._recent, said][-SAMPLES:]
             found = changes(self._first, self._before, said)
-            self._happened([*found, *slow_links(self._recent, self._rig.links)])
+            found += slow_links(self._recent, self._rig.links)
+            if found or self._number % WRITTEN_EVERY == 0:
+                self._write("sample", said)
+            self._number += 1
+            self._happened(found)
             self._before = said
             self._rig = rig.remember(self._rig_file, self._rig, [said])
             with self._lock:

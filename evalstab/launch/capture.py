@@ -33,7 +33,9 @@ from evalstab.reach import Reach
 from evalstab.redact import redactor
 from evalstab.settings import Launch as Wanted
 
-REMOTE = "launch not captured (remote): name ssh = HOST, or declared = FILE, in launch"
+REMOTE = (
+    "launch and hardware not captured (remote): name ssh = HOST, or declared = FILE, under launch"
+)
 _PASSES_ON = frozenset({"docker-proxy", "rootlessport", "pasta", "slirp4netns"})
 _SERVER_SAMPLING = "server_"
 
@@ -78,9 +80,21 @@ def is_local(base_url: str) -> bool:
     if host in ("localhost", socket.gethostname()):
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
+    return address.is_loopback or _own(address)
+
+
+def _own(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Only an address of this machine can be bound to."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind((str(address), 0))
+    except OSError:
+        return False
+    return True
 
 
 def _look(settings: Wanted, asked: Asked, reach: Reach) -> tuple[Found | None, str | None]:

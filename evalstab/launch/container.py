@@ -103,12 +103,19 @@ def found_in(engine: str, container: Json, image: Json | None) -> Found:
 def mark_of(container: Json) -> Mark:
     """What tells this start of the container from the next one."""
     state = _part(container, "State")
-    count = container.get("RestartCount")
+    count, running = container.get("RestartCount"), state.get("Running")
     return Mark(
+        running=running if isinstance(running, bool) else None,
+        ended=_ended(state) if running is False else None,
         container=_text(container.get("Id")),
         container_started=_text(state.get("StartedAt")),
         restart_count=count if isinstance(count, int) else None,
     )
+
+
+def _ended(state: Json) -> str:
+    killed = ", killed for memory" if state.get("OOMKilled") else ""
+    return f"{state.get('Status')}, exit code {state.get('ExitCode')}{killed}"
 
 
 def _image_facts(container: Json, image: Json | None, config: Json) -> Json:

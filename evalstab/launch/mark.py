@@ -17,6 +17,7 @@ METRICS_LIMIT = 4 << 20
 COUNTERS_KEPT = 400
 _SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]{0,200})(\{[^\n]{0,1000}?\})?\s+([0-9.eE+-]{1,40})\s*\d*$")
 _STARTED = "process_start_time_seconds"
+_GAUGE = re.compile(r"^# TYPE ([a-zA-Z_:][\w:]{0,200}) gauge$", re.M)
 _GROWING = re.compile(r"(?:_total|_count|_sum)$")
 
 
@@ -45,7 +46,9 @@ def read_metrics(text: str) -> tuple[float | None, dict[str, float]]:
     """
     started: float | None = None
     counters: dict[str, float] = {}
-    for line in text[:METRICS_LIMIT].splitlines():
+    text = text[:METRICS_LIMIT]
+    gauges = set(_GAUGE.findall(text))
+    for line in text.splitlines():
         found = _SAMPLE.match(line[:1400])
         if found is None:
             continue
@@ -55,13 +58,17 @@ def read_metrics(text: str) -> tuple[float | None, dict[str, float]]:
             continue
         if found[1] == _STARTED:
             started = value
-        elif _GROWING.search(found[1]) and (found[1] in counters or len(counters) < COUNTERS_KEPT):
+        elif found[1] in gauges or not _GROWING.search(found[1]):
+            continue
+        elif found[1] in counters or len(counters) < COUNTERS_KEPT:
             counters[found[1]] = counters.get(found[1], 0.0) + value
     return started, counters
 
 
 def restarted(before: Mark, after: Mark) -> str | None:
     """Why ``after`` is another process than ``before``, in words; None where nothing says so."""
+    if after.running is False:
+        return f"the server's container is not running ({after.ended or 'no reason stated'})"
     checks = (
         ("container", "the container is another one"),
         ("container_started", "the container was started again"),

@@ -58,11 +58,14 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
 class Mark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What tells one process of a server from the next one; None where it cannot be seen.
 
-    ``counters`` are metrics that only ever grow while one process lives.
+    ``counters`` are metrics that only ever grow while one process lives. ``ended`` says in words
+    how a container that does not run came to its end.
     """
 
     container: str | None = None
     container_started: str | None = None
+    running: bool | None = None
+    ended: str | None = None
     restart_count: int | None = None
     unit_restarts: int | None = None
     pid: int | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from evalstab.chat import Json
-from evalstab.report import labels, numbers
+from evalstab.report import imported, labels, numbers
 from evalstab.report.facts import Facts, block, number
 from evalstab.report.page import Block, Command, Paragraph, Section, Table
 from evalstab.series.folder import SeriesFile, SeriesFolder
@@ -33,7 +33,7 @@ def what_ran(folder: SeriesFolder, facts: Facts) -> Section:
         ("endpoint", _endpoint(file, facts)),
         ("engine", _stated(conditions.get("engine"))),
         ("active context", _context(facts)),
-        ("sampling", _sampling(file.settings)),
+        ("sampling", _sampling(file)),
         ("trials", _protocol(file, facts)),
         ("launch", _launch(folder, facts)),
         ("hardware", _hardware(folder)),
@@ -73,6 +73,10 @@ def again(folder: SeriesFolder) -> Section:
 
 def run_command(file: SeriesFile) -> str:
     """The command line that starts a series like this one."""
+    if (how := imported.imported(file)) is not None:
+        words = ["evalstab", "import", str(how.get("source")), "STORE", "--out", "FOLDER"]
+        words += ["--task", str(file.task.get("name"))]
+        return " ".join(shlex.quote(labels.visible(word)) for word in words)
     words = ["evalstab", "run", str(file.task.get("name") or "TASK")]
     endpoint = str(file.endpoint.get("name") or "")
     configured = file.endpoint.get("configured", True)
@@ -92,6 +96,8 @@ def run_command(file: SeriesFile) -> str:
             words += [f"--{key}", text]
     if conditions.get("shuffle"):
         words.append("--shuffle")
+    if agent := conditions.get("agent"):
+        words += ["--agent", str(agent)]
     if file.gate and file.gate.get("name"):
         words += ["--gate", str(file.gate["name"])]
     return " ".join(shlex.quote(labels.visible(word)) for word in words)
@@ -128,6 +134,8 @@ def _endpoint(file: SeriesFile, facts: Facts) -> str:
     name = _stated(file.endpoint.get("name"), facts.series.get("endpoint"))
     if facts.series.get("simulated"):
         return f"{name}, simulated: no model was judged"
+    if (how := imported.imported(file)) is not None:
+        return f"imported from {imported.by_what(how)}"
     base = file.endpoint.get("base_url") or file.settings.get("base_url")
     return f"{name}, {labels.name(base, 80)}" if base and str(base) != name else name
 
@@ -141,7 +149,10 @@ def _context(facts: Facts) -> str:
     return f"median {numbers.tokens(facts.context)} ({aim}; {by})"
 
 
-def _sampling(settings: Json) -> str:
+def _sampling(file: SeriesFile) -> str:
+    settings = file.settings
+    if imported.imported(file) is not None or file.conditions.get("agent"):
+        return "as the agent sent it; this tool sets none"
     sampling, extra = block(settings, "sampling"), block(settings, "extra_body")
     known = [(key, sampling.get(key)) for key in SAMPLING]
     known += [(key, extra.get(key)) for key in EXTRA]
@@ -178,7 +189,8 @@ def _launch(folder: SeriesFolder, facts: Facts) -> str:
     if facts.series.get("simulated"):
         return f"{NOT_CAPTURED}: a simulated endpoint"
     if not launch.get("captured"):
-        return f"{NOT_CAPTURED}: {labels.sentence(launch.get('reason') or 'reason not stated')}"
+        reason = labels.sentence(launch.get("reason") or "reason not stated")
+        return reason if NOT_CAPTURED in reason else f"{NOT_CAPTURED}: {reason}"
     parts = [f"fingerprint {labels.name(launch.get('fingerprint'))}"]
     parts.append(f"from {labels.name(launch.get('method'))}, see {path.name}")
     if count := len(launch.get("contradictions") or ()):

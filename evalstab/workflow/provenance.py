@@ -150,7 +150,8 @@ def require_same_launch(prepared: Prepared, root: Path, announce: Announce) -> N
 
 def _tell(launch: Launch, fitness: Fitness | None, announce: Announce) -> None:
     """A few calm lines: what is known of start and rig."""
-    if fitness is None and not launch.captured:
+    remote = launch.reason is not None and launch.reason.startswith(NOT_CAPTURED)
+    if fitness is None and remote:
         announce(NOT_CAPTURED)
         return
     if launch.captured:
@@ -163,7 +164,7 @@ def _tell(launch: Launch, fitness: Fitness | None, announce: Announce) -> None:
     for note in launch.notes[:TOLD]:
         announce(f"launch: {note}")
     if fitness is None:
-        announce("hardware not captured (remote)")
+        announce("hardware not watched")
         return
     if fitness.status == "unknown":
         announce(f"hardware: {fitness.checks[0].detail}")

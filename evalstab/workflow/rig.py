@@ -7,6 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from evalstab.workflow.provenance import Provenance
 
 TICK = 0.5
 LOOK_EVERY = 15.0
+METRICS_READ = 3
 BACK_WITHIN = 1200.0
 
 
@@ -49,10 +51,21 @@ class SeriesRig:
 
     async def begin(self) -> bool:
         """Take the first mark; whether there is anything to watch at all."""
-        page = await metrics_page(self._client)
+        self._metrics = await self._one_process()
+        page = await metrics_page(self._client) if self._metrics else None
         self._mark = await asyncio.to_thread(mark_now, self._placement, self._host, page)
-        self._metrics = bool(self._mark.counters or self._mark.process_started)
         return self._watch is not None or self._mark != Mark()
+
+    async def _one_process(self) -> bool:
+        """Whether the metrics are there, and of one process: behind a balancer they jump about."""
+        marks = []
+        for _ in range(METRICS_READ):
+            page = await metrics_page(self._client)
+            if page is None:
+                return False
+            marks.append(mark_now({}, None, page))
+        jumps = any(restarted(one, other) for one, other in pairwise(marks))
+        return not jumps and bool(marks[0].counters or marks[0].process_started)
 
     async def broken(self, since: float) -> Finding:
         """Return as soon as the time from ``since`` on is spoilt."""

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from evalstab.errors import ConfigError
-from evalstab.launch.capture import Asked, _together, capture
+from evalstab.launch.capture import Asked, _together, capture, is_local
 from evalstab.launch.container import found_in
 from evalstab.launch.fingerprint import differences
 from evalstab.launch.model import Launch
@@ -171,10 +171,26 @@ def test_another_machine_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         capture(Wanted(container="x", ssh="-oProxyCommand=x"), Asked())
 
 
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("http://localhost:1/v1", True),
+        ("http://127.0.0.2/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://0.0.0.0:8000/v1", True),
+        ("http://192.0.2.7:8000/v1", False),
+        ("http://rig.test/v1", False),
+        ("nonsense", False),
+    ],
+)
+def test_which_addresses_are_this_machine(url: str, local: bool) -> None:
+    assert is_local(url) == local
+
+
 def test_a_remote_endpoint_is_not_captured() -> None:
     launch = capture(None, Asked(base_url="http://rig.example:8000/v1"))
     assert (launch.captured, launch.method) == (False, "none")
-    assert str(launch.reason).startswith("launch not captured (remote)")
+    assert str(launch.reason).startswith("launch and hardware not captured (remote)")
 
 
 def test_a_bare_process_by_its_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,5 +122,13 @@ def test_what_cannot_be_shown(
 
 def test_a_remote_endpoint_says_so_on_the_first_screen(tmp_path: Path) -> None:
     (tmp_path / "evalstab.toml").write_text('[endpoints.far]\nbase_url = "http://rig.test/v1"\n')
-    done = evalstab("launch", "show", "--endpoint", "far", cwd=tmp_path)
-    assert "launch not captured (remote)" in done.stdout
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    far = evalstab("launch", "show", "--endpoint", "far", "--json", cwd=tmp_path, env=env)
+    assert far.returncode == 0, far.stderr
+    with open_sim("steady") as url:
+        words = ("run", "three-notes", "--base-url", f"{url}/v1", "--repeats", "1", "--out", "s")
+        assert evalstab(*words, cwd=tmp_path, env=env).returncode == 0
+    (tmp_path / "s" / "launch.json").write_text(far.stdout)
+    done = evalstab("score", "s", cwd=tmp_path, env=env)
+    assert "launch and hardware not captured (remote)" in done.stdout
+    assert "series.unproven_launch" in (tmp_path / "s" / "scores.json").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from evalstab.launch.container import mark_of
 from evalstab.launch.mark import mark_now, read_metrics, restarted
 from evalstab.launch.model import Mark
 
@@ -13,6 +14,8 @@ vllm:request_success_total{finished_reason="stop",model="m"} 5.0
 vllm:request_success_total{finished_reason="length",model="m"} 2.0
 process_start_time_seconds 1.7960e+09
 vllm:num_requests_running 3
+# TYPE kv_slots_total gauge
+kv_slots_total 9
 broken line {
 vllm:prompt_tokens_total NaNsense
 """
@@ -27,6 +30,7 @@ def test_counters_of_one_name_are_added_up() -> None:
     [
         (Mark(restart_count=0), Mark(restart_count=1), "restart count grew to 1"),
         (Mark(container_started="a"), Mark(container_started="b"), "started again"),
+        (Mark(running=True), Mark(running=False), "is not running"),
         (Mark(container="a"), Mark(container="b"), "another one"),
         (Mark(unit_restarts=2), Mark(unit_restarts=3), "systemd has restarted"),
         (Mark(pid=5, pid_started=10), Mark(pid=5, pid_started=11), "process is another one"),
@@ -51,6 +55,15 @@ def test_a_restart_is_told_with_its_reason(before: Mark, after: Mark, told: str)
 )
 def test_what_cannot_be_seen_is_no_restart(before: Mark, after: Mark) -> None:
     assert restarted(before, after) is None
+
+
+def test_a_container_killed_for_memory_is_told_while_it_is_down() -> None:
+    state = {"Running": False, "Status": "exited", "ExitCode": 137, "OOMKilled": True}
+    after = mark_of({"Id": "a", "State": state})
+    told = restarted(Mark(container="a", running=True), after)
+    assert told == (
+        "the server's container is not running (exited, exit code 137, killed for memory)"
+    )
 
 
 def test_nothing_to_ask_is_an_empty_mark() -> None:
