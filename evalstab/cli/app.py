@@ -22,6 +22,7 @@ COMMANDS = {
     "check": "Can this model be tested as asked? Server, context, tools, parameters, settings.",
     "scan": "Leaks and loops in any text: foreign scripts and languages, repetition.",
     "plan": "Trials, hours, tokens and money before they are spent; what N trials can decide.",
+    "nightly": "Run every series of [nightly]; history, comparison, pages. A cut off night goes on.",
     "history": "Nights in a row, steps in them, and drift from the baseline and from last night.",
     "baseline": "Set and show what later nights are compared with.",
     "report": "Write the report of a series again: page, Markdown, JSON, JUnit or a card.",
@@ -29,6 +30,8 @@ COMMANDS = {
     "view": "Reports and transcripts in the browser, served on loopback until Ctrl-C.",
     "sim": "Serve a simulated model with known truth (or a small real one), or verify findings.",
     "record": "A recording proxy for any agent: requests pass as they are, exchanges are kept.",
+    "import": "Series out of sessions that OpenCode, Codex, Claude Code or the proxy recorded.",
+    "export": "One flat table, a row a trial, for notebooks: CSV, or Parquet.",
     "task": "List, show, check and make tasks.",
 }
 """Every command with what it is for; ``evalstab.cli.NAME`` holds it as ``command`` or ``app``."""

@@ -7,12 +7,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 import msgspec
 
 from evalstab.chat import ToolCall
 from evalstab.findings import EXCERPT_LIMIT, UNFINISHED, Finding, finding
-from evalstab.measures.base import Fact, Measured, TrialMeasure
+from evalstab.measures.base import Fact, Measured, TrialMeasure, put
 from evalstab.measures.texts import WRITES, call_arguments
 from evalstab.measures.view import StepView, TrialView
 from evalstab.text.excerpt import visible
@@ -82,12 +83,14 @@ def compute(trial: TrialView) -> Measured:
     calls = [call for reply in answers for call in reply.tool_calls]
     made = list(_made(trial))
     runs = list(_repeated(made))
-    values = {
+    values: dict[str, Any] = {
         "total": len(calls),
         "completed": sum(call.complete for call in calls),
-        "unfinished": sum(f.code in UNFINISHED for f in trial.recorded),
-        "repeated": sum(len(run) - 1 for run in runs),
     }
+    unfinished = sum(f.code in UNFINISHED for f in trial.recorded)
+    unknown = trial.started.unknown.get("arguments") if trial.started else None
+    put(values, "unfinished", None if unknown and not unfinished else unfinished, unknown or "")
+    values["repeated"] = sum(len(run) - 1 for run in runs)
     findings = [_repetition(run) for run in runs] + list(_storms(trial, made))
     return Measured({"tool_calls": values}, findings)
 

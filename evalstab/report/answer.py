@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 from evalstab.chat import Json
 from evalstab.findings import CODES, UNFINISHED
-from evalstab.report import labels, numbers
+from evalstab.report import imported, labels, numbers
 from evalstab.report.facts import Facts, block, index, is_complete, number, numbers_of
 from evalstab.report.page import Answer, Status
 from evalstab.report.sure import rate_sure, tau_sure
@@ -54,6 +54,8 @@ def notices(facts: Facts, folder: SeriesFolder) -> tuple[str, ...]:
         found.append(f"The series is not complete: evalstab resume {place} goes on.")
     if facts.series.get("simulated"):
         found.append("Simulated endpoint: no model was judged.")
+    if (told := imported.notice(folder.file)) is not None:
+        found.append(told)
     if seed == "per-trial":
         found.append("A sampling seed was sent, another one for each trial.")
     elif seed is not None:

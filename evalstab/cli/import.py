@@ -1,0 +1,72 @@
+"""``evalstab import``: sessions that other agents recorded, as series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalstab.cli.common import BASIC, OUTPUT, answer, answer_json, say, silent, verb
+
+EXAMPLES = """
+Examples:
+
+evalstab import opencode ~/.local/share/opencode/opencode.db --out reports/mine --task eleven-profiles
+
+evalstab import codex ~/.codex/sessions --out reports/codex --task my-task --group-by directory
+
+evalstab import proxy recorded --out reports/recorded --task eleven-profiles
+"""  # noqa: E501
+
+
+@verb
+def command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="opencode, codex, claude-code or proxy.", metavar="FORMAT", show_default=False
+        ),
+    ],
+    path: Annotated[Path, typer.Argument(help="A store, or a folder of them.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="The series folder; several groups become a folder each below it.",
+            rich_help_panel=OUTPUT,
+            show_default=False,
+        ),
+    ],
+    task: Annotated[
+        str | None,
+        typer.Option(help="The task that the sessions worked on.", rich_help_panel=BASIC),
+    ] = None,
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            help="One series for each task-title, directory, or match of a regular expression in "
+            "title, prompt or folder.",
+            rich_help_panel=BASIC,
+            metavar="task-title|directory|REGEX",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the scores.", rich_help_panel=OUTPUT)
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="No prose.", rich_help_panel=OUTPUT)
+    ] = False,
+) -> None:
+    """Make series of sessions that agents left; read-only, and judged like our own trials."""
+    from evalstab.workflow.imports import ImportRequest, import_sessions
+    from evalstab.workflow.score import summary
+
+    request = ImportRequest(source=source, path=path, out=out, task=task, group_by=group_by)
+    made = import_sessions(request, silent if quiet else say)
+    if as_json:
+        scores = [one.scores for one in made]
+        answer_json(scores[0] if len(made) == 1 else {"series": scores})
+        return
+    for one in made:
+        if one.scores is not None and not quiet:
+            answer(summary(one.folder))
