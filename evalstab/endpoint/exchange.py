@@ -43,12 +43,7 @@ class Stamps:
     cpu_at_first: float = 0.0
     late_at_first: float = 0.0
     late_at_last: float = 0.0
-    late_before: float = 0.0
-
-    def start(self, at: float) -> None:
-        """The request is sent at monotonic time ``at``."""
-        self.began = at
-        self.late_before = self.heartbeat.late
+    first_late: float = 0.0
 
     def note(self, at: float, chunks: int) -> None:
         """A read at monotonic time ``at`` brought this many chunks."""
@@ -57,6 +52,7 @@ class Stamps:
             self.first = at
             self.cpu_at_first = time.thread_time()
             self.late_at_first = self.late_at_last
+            self.first_late = self.heartbeat.recent
         else:
             self.gaps_us.append(round((at - self.last) * 1e6))
         self.last = at
@@ -68,7 +64,7 @@ class Stamps:
         if self.first is None or self.last is None:
             return None
         spans = (
-            (self.late_at_first - self.late_before, self.first - self.began),
+            (self.first_late, self.first - self.began),
             (self.late_at_last - self.late_at_first, self.last - self.first),
         )
         for still, seconds in spans:
@@ -101,7 +97,7 @@ class Exchange:
         """Start the clock; the body is already built."""
         self._limit = limit
         self._t0 = time.monotonic()
-        self._stamps.start(self._t0)
+        self._stamps.began = self._t0
         self._expect(self._timeouts.first(self._request.asked.prompt_estimate))
 
     def answered(self, status: int) -> None:

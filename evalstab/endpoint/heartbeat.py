@@ -20,6 +20,7 @@ class Heartbeat:
         self._late = 0.0
         self._readers = 0
         self._due = 0.0
+        self._last = (0.0, 0.0)
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
@@ -42,13 +43,23 @@ class Heartbeat:
             return self._late
         return self._late + _beyond(asyncio.get_running_loop().time() - self._due)
 
+    @property
+    def recent(self) -> float:
+        """Seconds by which what is read just now may have been read too late."""
+        now = asyncio.get_running_loop().time()
+        at, late = self._last
+        return max(_beyond(now - self._due), late if now - at < EVERY_SECONDS else 0.0)
+
     def _wait(self) -> None:
         loop = asyncio.get_running_loop()
         self._due = loop.time() + EVERY_SECONDS
         self._timer = loop.call_at(self._due, self._beat)
 
     def _beat(self) -> None:
-        self._late = self.late
+        now = asyncio.get_running_loop().time()
+        late = _beyond(now - self._due)
+        self._late += late
+        self._last = (now, late)
         self._wait()
 
 
