@@ -61,7 +61,7 @@ def preflight(
     known = rig.read_rig(place)
     expected = rig.expected(known, wanted.expect_gpus)
     if not readings[-1].cards and not readings[-1].problem:
-        return _without_cards(readings[-1], wanted)
+        return _without_cards(readings[-1], wanted, host)
     if any(under_load(card) for card in readings[-1].cards):
         more = Orders(count=2, interval=interval, host=host, sysfs=sysfs)
         readings += _readings(few_readings(more, deadline)[0])
@@ -72,11 +72,12 @@ def preflight(
     return Fitness(overall(made), tuple(made), readings[-1], present=True)
 
 
-def _without_cards(reading: Reading, wanted: Hardware) -> Fitness:
+def _without_cards(reading: Reading, wanted: Hardware, host: str | None) -> Fitness:
     if wanted.expect_gpus:
         check = presence(reading, rig.expected(rig.Rig(), wanted.expect_gpus))
         return Fitness("failed", (check,), reading)
-    check = Check(name="cards", status="unknown", detail=NO_CARDS)
+    told = NO_CARDS if host is None else f"nvidia-smi shows no graphics card on {host}"
+    check = Check(name="cards", status="unknown", detail=told)
     return Fitness("unknown", (check,), reading)
 
 

@@ -27,6 +27,7 @@ from evalstab.redact import scrub
 HARDWARE_FILE = "hardware.jsonl"
 SCHEMA_VERSION = 1
 INTERVAL = 2.0
+REMOTE_INTERVAL = 10.0
 KERNEL_EVERY = 10
 AGAIN_AFTER = 30.0
 WRITTEN_EVERY = 5
@@ -57,7 +58,10 @@ class Watch:
         self._told: list[Event] = []
         self._number = 0
         self._orders = orders or Orders(
-            interval=INTERVAL, count=0, host=host, kernel_every=KERNEL_EVERY
+            interval=INTERVAL if host is None else REMOTE_INTERVAL,
+            count=0,
+            host=host,
+            kernel_every=KERNEL_EVERY,
         )
         self._deadline = deadline
         self._lock = threading.Lock()

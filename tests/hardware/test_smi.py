@@ -9,9 +9,12 @@ import pytest
 
 from evalstab.hardware.judge import Expected, checks, overall
 from evalstab.hardware.model import Health, Reading
+from evalstab.hardware.preflight import preflight
 from evalstab.hardware.smi import read_smi
 from evalstab.reach import Reach
+from evalstab.settings import Hardware
 from tests.hardware.rig import fake_smi
+from tests.launch.programs import put_on_path
 
 
 @pytest.fixture
@@ -107,3 +110,20 @@ def test_fields_that_an_older_driver_does_not_know_are_left_out(
     reading = read_smi(Reach(), lambda _what: None)
     assert reading is not None
     assert (reading.cards[0].link.gen, reading.cards[0].name) == (3, "Card")
+
+
+def test_another_machine_over_ssh(
+    smi: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = put_on_path(tmp_path, "ssh")
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("FAKE_SMI", "lost")
+    fitness = preflight(Hardware(), host="rig1", interval=0.01)
+    assert fitness.status == "failed"
+    assert "61:00: lost" in fitness.checks[0].detail
+    monkeypatch.setenv("FAKE_SMI", "no_devices")
+    assert preflight(Hardware(), host="rig1").status == "unknown"
+    nowhere = preflight(Hardware(), host="rig2")
+    assert nowhere.status == "unknown"
+    assert "Could not resolve hostname rig2" in nowhere.checks[0].detail
