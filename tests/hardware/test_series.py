@@ -143,8 +143,8 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _server(port: int) -> Iterator[subprocess.Popen[str]]:
-    words = [sys.executable, "-m", "evalstab.sim", "--persona", "steady", "--port", str(port)]
+def _server(port: int, program: list[str]) -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, *program, "--persona", "steady", "--port", str(port)]
     with subprocess.Popen(
         [*words, "--time-scale", str(SLOW)],
         stdout=subprocess.PIPE,
@@ -160,19 +160,29 @@ def _server(port: int) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def test_a_restarted_server_spoils_the_trial(tmp_path: Path) -> None:
+@pytest.mark.parametrize("known", [False, True], ids=["by its metrics", "by its process"])
+def test_a_restarted_server_spoils_the_trial(tmp_path: Path, known: bool) -> None:
     port = _free_port()
+    program = ["-m", "evalstab.sim"]
+    if known:
+        named = tmp_path / "llama-server"
+        named.write_text("import runpy\nrunpy.run_module('evalstab.sim', run_name='__main__')\n")
+        program = [str(named)]
     url, series = f"http://127.0.0.1:{port}", tmp_path / "series"
     env = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
-    with _server(port) as server, _running(url, tmp_path, env, "--repeats", "2") as process:
+    with (
+        _server(port, program) as server,
+        _running(url, tmp_path, env, "--repeats", "2") as process,
+    ):
         first = series / "trials" / "001" / "events.jsonl"
         _until(lambda: first.is_file() and first.read_bytes().count(b"\n") > 1, "a step")
         os.kill(server.pid, signal.SIGKILL)
         server.wait()
-        with _server(port):
+        with _server(port, program):
             out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
+    assert ("launch captured (process)" in err) == known
     scores = json.loads(out)
-    assert list(scores["series"]["attrition"]) in (["server.restarted"], ["server.dead"])
+    assert scores["series"]["attrition"] == {"server.restarted": 1}
     assert scores["trials"][0]["attempt"] == 2
     assert scores["series"]["repeats_done"] == 2
