@@ -26,6 +26,7 @@ from evalstab.series.folder import (
     locked,
     open_series,
 )
+from evalstab.series.pruned import require_records
 from evalstab.series.repeat import SeriesPlan, Stop, run_series
 from evalstab.settings import EndpointSettings
 from evalstab.trial.loop import TrialPlan, Watcher
@@ -185,6 +186,7 @@ def resume(
     what differs.
     """
     folder = open_series(root)
+    require_records(root)
     with ExitStack() as stack:
         stack.enter_context(locked(root))
         prepared = gated(recorded(folder, repeats), folder, gate, early_stop=early_stop)

@@ -11,6 +11,7 @@ from evalstab.errors import FolderError
 from evalstab.measures.score import write_scores
 from evalstab.report.write import terminal_summary, write_report
 from evalstab.series.folder import SeriesFolder, open_series
+from evalstab.series.pruned import require_records
 from evalstab.workflow.gates import judge_of
 
 SCORES = "scores.json"
@@ -18,6 +19,7 @@ SCORES = "scores.json"
 
 def score(root: Path, *, processes: int = 1) -> Json:
     """All measures again from the records: rewrites scores.json and the reports."""
+    require_records(root)
     folder = open_series(root)
     scores = write_scores(folder, processes=processes, judge=judge_of(folder))
     write_report(folder, scores)

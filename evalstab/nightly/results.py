@@ -1,0 +1,71 @@
+"""What the series of one entry came to, with drift against the baseline and against last night."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from evalstab.chat import Json
+from evalstab.history.baseline import SCORES
+from evalstab.history.drift import BASELINE, LAST, told_apart
+from evalstab.history.rows import JUDGED, Row
+from evalstab.nightly.night import Result
+from evalstab.series.folder import SERIES_FILE
+from evalstab.series.ladder import is_ladder, open_ladder
+from evalstab.workflow.trends import REPORTS, drifted, last_night
+
+LEAST = 2
+"""Judged trials below which nothing is compared."""
+
+
+def results_of(root: Path, baseline: str | None, rows: Sequence[Row]) -> tuple[Result, ...]:
+    """A result for every scored series in this folder: one, or one for each rung of a ladder."""
+    places = [root / rung.name for rung in open_ladder(root).rungs] if is_ladder(root) else [root]
+    scored = [p for p in places if (p / SERIES_FILE).is_file() and (p / SCORES).is_file()]
+    return tuple(_result(place, _base_of(place, root, baseline), rows) for place in scored)
+
+
+def scores_of(folder: str | Path) -> Json | None:
+    """The scores of a series; None where they cannot be read."""
+    try:
+        found: Json = msgspec.json.decode((Path(folder) / SCORES).read_bytes(), type=dict)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return found
+
+
+def _base_of(place: Path, root: Path, baseline: str | None) -> Path | None:
+    """The baseline of this series: of the rung of the same name, where it is that of a ladder."""
+    if baseline is None:
+        return None
+    base = Path(baseline)
+    rung = base / place.name
+    if place != root and rung.is_dir():
+        return rung
+    return base if base.is_file() or (base / SCORES).is_file() else None
+
+
+def _result(place: Path, base: Path | None, rows: Sequence[Row]) -> Result:
+    scores = scores_of(place) or {}
+    series, verdict = scores.get("series") or {}, scores.get("verdict") or {}
+    judged = sum(t["outcome"] in JUDGED for t in scores.get("trials") or ())
+    earlier = last_night(place, rows, REPORTS) if judged >= LEAST else None
+    drift: dict[str, Json | None] = {BASELINE: None, LAST: None}
+    if judged >= LEAST and base is not None:
+        drift[BASELINE] = drifted(base, place)
+    if earlier is not None:
+        drift[LAST] = drifted(earlier, place)
+    usable = {key: one for key, one in drift.items() if one is None or "problem" not in one}
+    return Result(
+        folder=str(place),
+        id=str(series.get("id")),
+        context=series.get("context_target"),
+        verdict=str(verdict.get("status") or "none"),
+        reason=verdict.get("reason"),
+        judged=judged,
+        planned=int(series.get("repeats_planned") or 0),
+        drift=drift,
+        reading=told_apart(usable),
+    )
