@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from evalstab.workflow.score import read_scores
 
 FORMATS = ("csv", "parquet")
 CELL = 8_000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+_FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_CONTROLS = ("\t", "\r", "\n", "\0")
 _LEFT_OUT = frozenset({"findings", "findings_omitted", "by_context", "per_step"})
 _HEAD = ("series", "task", "endpoint", "model", "source", "context_target")
 
@@ -73,7 +75,8 @@ def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, An
 
 
 def _joined(part: Any) -> str:
-    return "=".join(map(str, part)) if isinstance(part, list) else str(part)
+    text = "=".join(map(str, part)) if isinstance(part, list) else str(part)
+    return str(neutral(text))
 
 
 def neutral(value: Any) -> Any:
@@ -81,13 +84,14 @@ def neutral(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value[:CELL]
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    begins = text.lstrip()
+    return f"'{text}" if begins.startswith(_FORMULA) or text[:1] in _CONTROLS else text
 
 
 def _csv(columns: Iterable[str], table: Iterable[Row]) -> str:
     names = list(columns)
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow([neutral(name) for name in names])
     for row in table:
         writer.writerow([_cell(row[name]) for name in names])
@@ -102,8 +106,8 @@ def _cell(value: Any) -> Any:
 
 def _parquet(columns: Iterable[str], table: list[Json]) -> bytes:
     try:
-        import pyarrow  # noqa: PLC0415
-        import pyarrow.parquet as parquet  # noqa: PLC0415
+        pyarrow: Any = import_module("pyarrow")
+        parquet: Any = import_module("pyarrow.parquet")
     except ImportError as error:
         raise InputError(
             "Parquet needs pyarrow, which is not installed: pip install 'evalstab[parquet]', or "
