@@ -15,6 +15,7 @@ from evalstab.report.sure import rate_sure, tau_sure
 from evalstab.series.folder import SeriesFolder
 
 NO_VARIATION = "series.no_variation"
+SATURATED = "series.saturated"
 ROUNDING = 1e-9
 
 
@@ -65,6 +66,8 @@ def notices(facts: Facts, folder: SeriesFolder) -> tuple[str, ...]:
         )
     if _identical(facts):
         found.append("All trials are identical: determinism, not stability.")
+    if (late := _fell_behind(facts)) is not None:
+        found.append(late)
     if resumed := [index(t) for t in facts.valid if t.get("resumed")]:
         found.append(f"Interrupted and resumed: trial {', '.join(resumed)}.")
     return tuple(found)
@@ -111,8 +114,22 @@ def _verdict_line(facts: Facts, verdict: Json, status: Status) -> str:
 
 
 def _identical(facts: Facts) -> bool:
-    found = facts.scores.get("findings") or ()
-    return any(isinstance(f, dict) and f.get("code") == NO_VARIATION for f in found)
+    return _of_series(facts, NO_VARIATION) is not None
+
+
+def _fell_behind(facts: Facts) -> str | None:
+    """That this client could not keep up, if so; the trials named are the first twenty."""
+    found = _of_series(facts, SATURATED)
+    if found is None:
+        return None
+    trials = block(found, "detail").get("trials")
+    named = ", ".join(str(n) for n in trials) if isinstance(trials, list) else numbers.UNKNOWN
+    return f"This client could not keep up with the stream, trial {named}: those rates are unknown."
+
+
+def _of_series(facts: Facts, code: str) -> Json | None:
+    findings = facts.scores.get("findings") or ()
+    return next((f for f in findings if isinstance(f, dict) and f.get("code") == code), None)
 
 
 def _reading(facts: Facts) -> str:

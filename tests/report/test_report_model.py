@@ -234,6 +234,16 @@ def test_identical_trials_are_called_determinism(tmp_path: Path) -> None:
     assert report.notices == ("All trials are identical: determinism, not stability.",)
 
 
+def test_a_client_that_fell_behind_says_so_first(tmp_path: Path) -> None:
+    scores = scores_of([[9, 5, 1], [5, 9, 1]] * 3)
+    detail = {"trials": [2, 5], "reasons": {"the client stood still for 9% of the time": 2}}
+    scores["findings"] = [{"code": "series.saturated", "side": "harness", "detail": detail}]
+    report = build_report(folder_at(tmp_path), scores)
+    assert report.notices == (
+        "This client could not keep up with the stream, trial 2, 5: those rates are unknown.",
+    )
+
+
 def test_simulated_and_fixed_seed_are_announced(tmp_path: Path) -> None:
     folder, scores = folder_at(tmp_path, settings={"sampling": {"seed": 7}}), five_run()[1]
     scores["series"]["simulated"] = True
