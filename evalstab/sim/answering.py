@@ -20,6 +20,7 @@ from evalstab.sim.identity import call_ids, identify
 from evalstab.sim.mind import Mind
 from evalstab.sim.pace import Schedule, fixed_schedule, model_schedule
 from evalstab.sim.refusals import Refusal
+from evalstab.sim.shell import in_shell
 from evalstab.sim.turn import Injection, Turn
 from evalstab.sim.world import Identity, Settings, World
 from evalstab.task.variation import COLD_START
@@ -165,12 +166,13 @@ def plan(admitted: Admitted) -> Plan:
     settings, identity, step = admitted.settings, admitted.identity, conversation.step
     turn = decide(mind, conversation)
     draft = strike(mind, conversation, turn, admitted.prompt.tokens, admitted.moment)
-    sent = cut(draft.turn, admitted.limit)
+    answer = in_shell(draft.turn, conversation.offer.shell)
+    sent = cut(answer, admitted.limit)
     key = mind.key("id", identity.trial, identity.attempt, step)
-    many = len(draft.turn.calls)
+    many = len(answer.calls)
     return Plan(
         admitted=admitted,
-        turn=draft.turn,
+        turn=answer,
         sent=sent,
         injections=tuple(i for i in draft.injections if _arrives(i, sent)),
         transport=draft.transport,

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from evalstab.chat import Json
+from evalstab.sim.shell import FILE_TOOLS, Shell, file_call, output_of, shell_of
 from evalstab.task.brief_reading import Brief, parse_brief
 
 
@@ -34,11 +35,15 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools of a request: parameter schemas by name, and how they may be called."""
+    """The tools of a request: parameter schemas by name, and how they may be called.
+
+    Where the file tools are used by way of a shell, they stand in ``schemas`` as if offered.
+    """
 
     schemas: dict[str, Json]
     required: bool = False
     parallel: bool = True
+    shell: Shell | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +90,15 @@ def understand(body: Mapping[str, Any]) -> Conversation:
     """The conversation of a request body; unknown or broken parts are passed over."""
     messages = [m for m in body.get("messages") or [] if isinstance(m, dict)]
     start, brief = _beginning(messages)
+    offer = _offer(body)
+    if (shell := shell_of(offer.schemas, _said(messages))) is not None:
+        offer = replace(offer, schemas={name: {} for name in FILE_TOOLS}, shell=shell)
     return Conversation(
         begin=start,
         prompt=text_of(messages[start].get("content")) if messages else "",
         brief=brief,
-        offer=_offer(body),
-        steps=_steps(messages[start + 1 :]),
+        offer=offer,
+        steps=_steps(messages[start + 1 :], shell),
         thinking=_thinking(body),
     )
 
@@ -123,7 +131,17 @@ def _offer(body: Mapping[str, Any]) -> Offer:
     )
 
 
-def _steps(messages: Sequence[Json]) -> tuple[tuple[Done, ...], ...]:
+def _said(messages: Sequence[Json]) -> str:
+    """What was said before the first answer: the rules of the agent stand there."""
+    texts = []
+    for message in messages:
+        if message.get("role") == "assistant":
+            break
+        texts.append(text_of(message.get("content")))
+    return "\n".join(texts)
+
+
+def _steps(messages: Sequence[Json], shell: Shell | None) -> tuple[tuple[Done, ...], ...]:
     answers = {
         str(m.get("tool_call_id")): text_of(m.get("content"))
         for m in messages
@@ -134,7 +152,8 @@ def _steps(messages: Sequence[Json]) -> tuple[tuple[Done, ...], ...]:
         if message.get("role") != "assistant":
             continue
         calls = message.get("tool_calls") or []
-        steps.append(tuple(_done(call, answers) for call in calls if isinstance(call, dict)))
+        done = (_done(call, answers) for call in calls if isinstance(call, dict))
+        steps.append(tuple(_by_shell(one, shell) for one in done))
     return tuple(steps)
 
 
@@ -154,6 +173,17 @@ def _done(call: Json, answers: Mapping[str, str]) -> Done:
         arguments=arguments if isinstance(arguments, dict) else {},
         answer=answers.get(str(call.get("id", ""))),
     )
+
+
+def _by_shell(done: Done, shell: Shell | None) -> Done:
+    """A call of the shell as that of the file tool which it stands for."""
+    if shell is None or done.name != shell.name:
+        return done
+    answer = None if done.answer is None else output_of(done.answer)
+    meant = file_call(done.arguments, shell)
+    if meant is None:
+        return replace(done, answer=answer)
+    return replace(done, name=meant[0], arguments=meant[1], answer=answer)
 
 
 def _thinking(body: Mapping[str, Any]) -> bool:
