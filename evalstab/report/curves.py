@@ -59,7 +59,7 @@ def _panel(axes: Any, data: CurveData, shown: list[Curve]) -> None:
         text.set(color=colour)
     low = min(y for curve in shown for y in _heights(curve))
     high = max(y for curve in shown for y in _heights(curve))
-    room = (high - low) * 0.12 or abs(high) * 0.1 or 1.0
+    room = (high - min(low, 0.0)) * 0.12 or 1.0
     axes.set_ylim(low - room if low < 0 else 0, high + room)
 
 

@@ -84,7 +84,7 @@
     const loops = part.channel === "reasoning" || part.channel === "content"
       ? found.filter((finding) => finding.channel === part.channel && finding.code.endsWith("loop")).length : 0;
     const title = `${names[part.channel] ?? part.channel}${where}, ${plural(part.chars, "character")}`;
-    return [el("h4", {}, title, loops ? el("span", { class: "chip fault" }, plural(loops, "loop")) : ""),
+    return [el("h4", {}, `${title} `, loops ? el("span", { class: "chip fault" }, plural(loops, "loop")) : ""),
       ...block(part.pieces, found)];
   };
   const callOf = (call, found) => {
