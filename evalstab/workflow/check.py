@@ -30,11 +30,19 @@ from evalstab.workflow.checking.parameters import parameter_rows, used_parameter
 from evalstab.workflow.checking.replayed import SUBJECT as REPLAY
 from evalstab.workflow.checking.replayed import replay_row
 from evalstab.workflow.checking.rig import hardware_rows, launch_rows
-from evalstab.workflow.checking.sizes import context_rows, kv_arithmetic, pool_row, slot_row
+from evalstab.workflow.checking.sizes import (
+    context_rows,
+    kv_arithmetic,
+    natural_row,
+    pool_row,
+    slot_row,
+)
+from evalstab.workflow.expected import written_tokens
 from evalstab.workflow.loop import on_a_loop
 from evalstab.workflow.request import Announce, SimOpener
 
 SCHEMA_VERSION = 1
+CHARACTERS_A_TOKEN = 3.6
 SAVED = Path("reports") / "checks"
 
 
@@ -159,7 +167,10 @@ def _together(subject: _Subject, answers: _Answers) -> Checked:
     rows = list(answers.rows)
     kv: Json | None = None
     if rows[0].status != "failed":
-        rows += context_rows(facts, request.contexts)
+        if subject.task is not None and not request.contexts:
+            rows.append(natural_row(facts, subject.task.name, _needed(subject.task)))
+        else:
+            rows += context_rows(facts, request.contexts)
         trials = max(request.levels)
         rows += [slot_row(facts, trials), pool_row(facts, request.contexts, trials)]
     if arithmetic := kv_arithmetic(request, facts):
@@ -179,6 +190,12 @@ def _together(subject: _Subject, answers: _Answers) -> Checked:
         facts=facts,
         kv=kv,
     )
+
+
+def _needed(task: Task) -> int:
+    """Tokens of a task at its natural size: what is read, and what is written."""
+    read = len(task.prompt_text) + sum(len(data) for data in task.inputs.values())
+    return round(read / CHARACTERS_A_TOKEN) + written_tokens(task)
 
 
 def as_json(checked: Checked) -> Json:

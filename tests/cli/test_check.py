@@ -77,6 +77,15 @@ def test_too_little_of_everything_fails_hard(tmp_path: Path) -> None:
     assert answer["status"] == "failed"
 
 
+def test_a_context_too_small_for_the_task_itself_fails(tmp_path: Path) -> None:
+    for context, status, code in ((8_192, "failed", 4), (262_144, "ok", 0)):
+        with chatting(ChatServer(pages=_llama(context=context))) as chat:
+            options = ("--base-url", chat.url, "--task", "eleven-profiles")
+            rows, _ = _check(tmp_path, *options, exit_code=code)
+        assert rows["context for eleven-profiles"]["status"] == status
+        assert f"{context:,}" in rows["context for eleven-profiles"]["found"]
+
+
 def test_a_kv_pool_too_small_for_all_trials_fails(tmp_path: Path) -> None:
     metrics = 'vllm:cache_config_info{block_size="16",cache_dtype="fp8",num_gpu_blocks="10000"} 1\n'
     pages = {

@@ -16,6 +16,9 @@ from evalstab.workflow.checking.model import CheckRequest, CheckRow
 LITTLE_ROOM = 1.1
 """A context of less than this times the target leaves a trial little room beyond its median."""
 
+UNSURE = 0.75
+"""How far an estimate of a task's size may be off."""
+
 MORE_CONTEXT: dict[str, str] = {
     "vllm": "start vLLM with a larger --max-model-len",
     "sglang": "start SGLang with a larger --context-length",
@@ -63,6 +66,21 @@ def context_rows(facts: ServerFacts, contexts: tuple[int, ...]) -> Iterator[Chec
             )
         else:
             yield CheckRow(subject, "ok", told)
+
+
+def natural_row(facts: ServerFacts, task: str, needed: int) -> CheckRow:
+    """The real context, held against what a task takes of its own (an estimate)."""
+    subject, told = f"context for {task}", f"the task takes about {count(needed)} tokens"
+    if facts.context is None:
+        return CheckRow(subject, "unknown", f"{told}; the server does not state its context")
+    size = int(facts.context.value)
+    told += f", the server has {count(size)} ({facts.context.source})"
+    if size < needed * UNSURE:
+        advice = MORE_CONTEXT.get(str(facts.value("engine")), "start the server with more context")
+        return CheckRow(subject, "failed", told, advice)
+    if size < needed / UNSURE:
+        return CheckRow(subject, "warning", f"{told}: that may not do")
+    return CheckRow(subject, "ok", told)
 
 
 def slot_row(facts: ServerFacts, trials: int) -> CheckRow:
