@@ -97,5 +97,6 @@ def _show_plan(night: Night, *, as_json: bool) -> None:
         known = item.expected_seconds is not None
         time = duration(item.expected_seconds or 0.0) if known else "time unknown"
         tested = f"last tested {item.last_tested[:16]}" if item.last_tested else "never tested"
-        told = item.problem or f"{time} ({item.expected_from or 'no series; the probe told no rates'}), {tested}"
+        source = item.expected_from or "no series yet; the probe told no rates"
+        told = item.problem or f"{time} ({source}), {tested}"
         answer(f"{item.name}: {told}")

@@ -13,6 +13,7 @@ from evalstab.measures.score import SCORES_FILE
 from evalstab.report.write import write_report
 from evalstab.series.files import write_json, write_whole
 from evalstab.series.folder import SeriesFolder, open_series
+from evalstab.series.pruned import PRUNED
 from evalstab.settings import read_config
 from evalstab.workflow.gates import Chosen, choose, gate_of, judge_of, stored_policy
 from evalstab.workflow.request import Announce
@@ -39,7 +40,8 @@ def judge_series(
     try:
         choose(folder, chosen.policy, chosen.chosen_after)
         write_json(root / SCORES_FILE, scores)
-        write_report(folder, scores)
+        if not (root / PRUNED).is_file():
+            write_report(folder, scores)
     except FolderError as error:
         announce(f"the verdict is not written down: {error}")
     if junit_file is not None:
