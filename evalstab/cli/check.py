@@ -147,10 +147,11 @@ def _table(checked: Checked) -> None:
 
 
 def _safe(text: str) -> str:
-    """What a server said, without anything that a terminal would obey."""
+    """What a server said, without our key and anything that a terminal would obey."""
+    from evalstab.redact import scrub_text
     from evalstab.text.excerpt import for_terminal
 
-    return for_terminal(text)
+    return for_terminal(scrub_text(text))
 
 
 def _last(checked: Checked) -> str:

@@ -40,6 +40,7 @@ from evalstab.workflow.checking.sizes import (
 from evalstab.workflow.expected import written_tokens
 from evalstab.workflow.loop import on_a_loop
 from evalstab.workflow.request import Announce, SimOpener
+from evalstab.workflow.secrets import remember_secrets
 
 SCHEMA_VERSION = 1
 CHARACTERS_A_TOKEN = 3.6
@@ -79,6 +80,7 @@ def check(request: CheckRequest, open_sim: SimOpener, announce: Announce) -> Che
     name, settings = endpoint_settings(request.endpoint, request.flags, os.environ, read_config())
     if not name.startswith(SIMULATED) and not settings.base_url:
         raise UsageError(f"endpoint {name!r} has no base_url: add it to evalstab.toml")
+    remember_secrets(settings)
     task = load_task(find_task(request.task)) if request.task else None
     with ExitStack() as stack:
         if name.startswith(SIMULATED):

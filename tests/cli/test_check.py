@@ -263,7 +263,26 @@ def test_text_is_plain_where_there_is_no_terminal(tmp_path: Path) -> None:
     assert "can be tested as asked" in lines[-1]
 
 
+def test_a_key_that_the_server_repeats_is_not_shown(tmp_path: Path) -> None:
+    key = "rig-5f1d8a0c77e94b2f"
+    told = json.dumps({"error": {"message": f"the key {key} is not known"}}).encode()
+    for more in ((), ("--json",), ("--save", "--json")):
+        with answering(500, told) as url:
+            done = evalstab(
+                "check", "--base-url", f"{url}/v1", "--model", "m", *more,
+                cwd=tmp_path, env={"OPENAI_API_KEY": key},
+            )  # fmt: skip
+        assert done.returncode == 4
+        assert "is not known" in done.stdout
+        assert key not in done.stdout + done.stderr
+    for saved in (tmp_path / "reports" / "checks").glob("*.json"):
+        assert key not in saved.read_text()
+
+
 def test_usage_errors(tmp_path: Path) -> None:
     assert evalstab("check", "--context", "many", cwd=tmp_path).returncode == 2
     assert evalstab("check", "--endpoint", "no-such", cwd=tmp_path).returncode == 3
+    secret = evalstab("check", "--base-url", "http://me:hunter2@127.0.0.1:9/v1", cwd=tmp_path)
+    assert secret.returncode == 3
+    assert "hunter2" not in secret.stdout + secret.stderr
     assert evalstab("check", "--task", "no-such", cwd=tmp_path).returncode == 3
