@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -17,6 +18,7 @@ import msgspec
 from evalstab.hardware.model import Reading
 from evalstab.hardware.sampler import Orders
 
+_PACKAGE = Path(__file__).resolve().parent.parent
 DEADLINE = 10.0
 START = 60.0
 """Longest wait for the other process to come up, in seconds: a busy machine is no dead card."""
@@ -53,12 +55,15 @@ class Sampler:
         self._wait = orders.interval
         self._doing = "start"
         words = [sys.executable, "-m", "evalstab.hardware.sampler"]
+        places = [str(_PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         self._process = subprocess.Popen(
             [*words, msgspec.json.encode(orders).decode()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            # The child must find this very package, wherever we were imported from.
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
         )
         assert self._process.stdout is not None
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
