@@ -15,10 +15,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from evalstab.errors import EvalstabError, UsageError
-from evalstab.report.html import policy, render_index
+from evalstab.report.html import is_current, policy, render_index
 from evalstab.report.index import address, folders, lines
 from evalstab.report.labels import visible
-from evalstab.series.ladder import is_ladder
+from evalstab.series.ladder import LADDER_FILE, is_ladder
 
 HOST = "127.0.0.1"
 PAGE = "report.html"
@@ -29,7 +29,8 @@ MakePage = Callable[[Path], bytes]
 class Pages:
     """What can be shown: pages of series and ladders under ``root``, and the list of them.
 
-    ``make`` builds the page of a scored series that has none, or one older than its scores.
+    ``make`` builds the page of a scored series that has none, or one older than its scores or of
+    another version, whose script would not be let run.
     """
 
     root: Path
@@ -47,11 +48,17 @@ class Pages:
         return None if folder is None else self._page(folder)
 
     def _page(self, folder: Path) -> bytes:
-        page, scores = folder / PAGE, folder / "scores.json"
-        written = [path.stat().st_mtime_ns for path in (scores, page) if path.is_file()]
-        if is_ladder(folder) or (len(written) == 2 and written[0] <= written[1]):
-            return page.read_bytes()
+        page = folder / PAGE
+        known = folder / LADDER_FILE if is_ladder(folder) else folder / "scores.json"
+        if page.is_file() and known.is_file() and _written(known) <= _written(page):
+            found = page.read_bytes()
+            if is_current(found):
+                return found
         return self.make(folder)
+
+
+def _written(path: Path) -> int:
+    return path.stat().st_mtime_ns
 
 
 class Server(ThreadingHTTPServer):

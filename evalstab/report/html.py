@@ -85,6 +85,12 @@ def render_index(series: list[Json], place: str) -> str:
     return page
 
 
+def is_current(page: bytes) -> bool:
+    """Whether a page was made by this version: with the script and style that its policy names."""
+    head = page[:4096]
+    return all(_hash(_asset(name)).encode() in head for name in ("page.css", "page.js"))
+
+
 def policy() -> str:
     """The content security policy of our pages: their own script and style, and data images."""
     return (

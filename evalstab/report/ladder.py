@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -59,17 +59,22 @@ def build_ladder_report(file: LadderFile, result: Json, root: Path) -> Report:
 
 def write_ladder_report(file: LadderFile, result: Json, root: Path) -> list[Path]:
     """Write report.md, report.html and the plots into the ladder's folder."""
-    from evalstab.report import html  # noqa: PLC0415
-
     report = build_ladder_report(file, result, root)
     drawn = draw_all(report)
-    links = tuple((f"rung {r.name}", f"{quote(r.name)}/report.html") for r in file.rungs)
     pages = {root / "report.md": markdown.render(report)}
-    pages[root / "report.html"] = html.render(report, drawn, links=links)
+    pages[root / "report.html"] = ladder_page(file, report, drawn)
     pages |= {root / markdown.PLOTS / f"{name}.svg": svg for name, svg in drawn.items()}
     for path, text in pages.items():
         write_whole(path, text)
     return list(pages)
+
+
+def ladder_page(file: LadderFile, report: Report, drawn: Mapping[str, str]) -> str:
+    """The report of a ladder as one page, with links to the pages of its rungs."""
+    from evalstab.report import html  # noqa: PLC0415
+
+    links = tuple((f"rung {r.name}", f"{quote(r.name)}/report.html") for r in file.rungs)
+    return html.render(report, drawn, links=links)
 
 
 def ladder_summary(file: LadderFile, result: Json, root: Path) -> str:

@@ -9,7 +9,13 @@ import msgspec
 from evalstab.chat import Json
 from evalstab.errors import FolderError
 from evalstab.measures.ladder import ladder_result
-from evalstab.report.ladder import ladder_summary, write_ladder_report
+from evalstab.report.ladder import (
+    build_ladder_report,
+    ladder_page,
+    ladder_summary,
+    write_ladder_report,
+)
+from evalstab.report.write import draw_all
 from evalstab.series.files import write_whole
 from evalstab.series.folder import SERIES_FILE, open_series
 from evalstab.series.ladder import Rung, is_ladder, open_ladder, write_ladder
@@ -38,6 +44,15 @@ def ladder_first_screen(root: Path) -> str:
     """The terminal summary of a ladder."""
     file = open_ladder(root)
     return ladder_summary(file, file.result or ladder_result([]), root)
+
+
+def page_of(root: Path) -> bytes:
+    """The page of a scored series or of a ladder, made anew; nothing is written."""
+    if not is_ladder(root):
+        return reporting.page_of(root)
+    file = open_ladder(root)
+    report = build_ladder_report(file, file.result or ladder_result([]), root)
+    return ladder_page(file, report, draw_all(report)).encode()
 
 
 def scored(root: Path, *, processes: int = 1) -> Json:

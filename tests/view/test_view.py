@@ -16,7 +16,7 @@ import pytest
 from evalstab.errors import UsageError
 from evalstab.report.write import PAGE_FILE
 from evalstab.view import Server
-from evalstab.workflow.reporting import page_of
+from evalstab.workflow.rungs import page_of
 from tests.cli.program import environment
 from tests.report.page_cases import PAYLOADS, hostile_series, write_scores
 from tests.report.report_cases import FIVE_RUN
@@ -75,8 +75,13 @@ def test_a_page_is_made_where_there_is_none(server: Server, reports: Path) -> No
     assert answer.status == 200
     assert "<h1>eleven-profiles on minimax-awq, 5 trials</h1>" in body
     assert not (reports / "good one" / PAGE_FILE).exists()
-    (reports / "good one" / PAGE_FILE).write_text("finished")
-    assert ask(server, "/good%20one/report.html")[1] == "finished"
+    (reports / "good one" / PAGE_FILE).write_text(body.replace("eleven-profiles", "as it is"))
+    assert "<h1>as it is" in ask(server, "/good%20one/report.html")[1]
+
+
+def test_a_page_of_another_version_is_made_anew(server: Server, reports: Path) -> None:
+    (reports / "good one" / PAGE_FILE).write_text("<script>old()</script>")
+    assert "<h1>eleven-profiles" in ask(server, "/good%20one/report.html")[1]
 
 
 @pytest.mark.parametrize(

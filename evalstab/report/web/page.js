@@ -26,6 +26,8 @@
     node.append(...children.filter((child) => child !== null && child !== ""));
     return node;
   };
+  const own = (object, key, other) => (Object.hasOwn(object, key) ? object[key] : other);
+  const meaningOf = (name) => own(meta.meanings, name, "");
   const count = (n) => n.toLocaleString("en");
   const plural = (n, one) => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
   const titleOf = (key) => meta.trials.find((trial) => trial.key === key)?.title ?? key;
@@ -37,7 +39,7 @@
         target.append(piece);
       } else {
         const names = [...new Set(piece[1].map((index) => found[index].code))];
-        const title = names.map((name) => `${name}: ${meta.meanings[name] ?? ""}`).join("; ");
+        const title = names.map((name) => `${name}: ${meaningOf(name)}`).join("; ");
         target.append(el("mark", { title, tabindex: "-1", "data-codes": names.join(" ") }, piece[0]));
       }
     }
@@ -100,7 +102,7 @@
     return node;
   };
   const findingOf = (finding) => el("li", {}, el("span", { class: "chip fault" }, finding.code), " ",
-    meta.meanings[finding.code] ?? "", ` (${finding.side}${finding.channel ? `, ${finding.channel}` : ""}`,
+    meaningOf(finding.code), ` (${finding.side}${finding.channel ? `, ${finding.channel}` : ""}`,
     finding.context ? `, at ${count(finding.context)} tokens)` : ")",
     finding.excerpt ? el("div", {}, el("bdi", {}, finding.excerpt)) : null,
     finding.detail ? el("div", { class: "muted" }, finding.detail) : null);
@@ -231,9 +233,9 @@
     }
     for (const tile of document.querySelectorAll("[data-open]")) {
       const trial = meta.trials.find((one) => one.key === tile.dataset.open);
-      tile.toggleAttribute("data-dim", Boolean(code) && !trial?.codes[code]);
+      tile.toggleAttribute("data-dim", Boolean(code) && !(trial && own(trial.codes, code, 0)));
     }
-    const first = meta.trials.find((trial) => code && trial.codes[code]);
+    const first = meta.trials.find((trial) => code && own(trial.codes, code, 0));
     if (first && !left.value) left.value = first.key;
     show();
     if (!left.value && code) status.textContent = "No trial has it.";
