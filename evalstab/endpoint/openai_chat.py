@@ -35,6 +35,8 @@ from evalstab.settings import EndpointSettings
 CHAT_PATH = "/chat/completions"
 LONG_BODY_LIMIT = 32 << 20
 """For answers that list every token of a long prompt."""
+PAGE_LIMIT = 8 << 20
+"""A broker's list of models has more than one MiB."""
 
 
 _BROKEN_HTTP = (httpx2.HTTPError, aiohttp.ClientError)
@@ -76,13 +78,13 @@ class OpenAIChat:
             await self.get("/models")
 
     async def get(self, path: str, *, seconds: float = 10.0) -> bytes:
-        """The body of a GET below the base URL, at most ERROR_BODY_LIMIT bytes of it.
+        """The body of a GET below the base URL, at most PAGE_LIMIT bytes of it.
 
         Refusal for another status than 2xx, ConnectionError where nobody answers, TimeoutError
         where the answer takes longer than ``seconds``.
         """
         ask = self._client.get(path, cast_to=object, options={"headers": _RAW})
-        return await self._body(ask, seconds)
+        return await self._body(ask, seconds, PAGE_LIMIT)
 
     async def post(self, path: str, body: bytes, *, seconds: float = 60.0) -> bytes:
         """The body of the answer to a JSON body, up to LONG_BODY_LIMIT bytes; errors as ``get``."""
@@ -95,9 +97,7 @@ class OpenAIChat:
         root = str(self._client.base_url).rstrip("/").removesuffix("/v1")
         return f"{root}/{path.lstrip('/')}"
 
-    async def _body(
-        self, ask: Awaitable[Any], seconds: float, limit: int = ERROR_BODY_LIMIT
-    ) -> bytes:
+    async def _body(self, ask: Awaitable[Any], seconds: float, limit: int) -> bytes:
         async with asyncio.timeout(seconds):
             http: Any = None
             try:
@@ -154,7 +154,7 @@ class OpenAIChat:
 
 async def _refuse(response: httpx2.Response) -> None:
     """Read the body of a refusal up to a bound, before the SDK reads all of it."""
-    if response.status_code >= 300:
+    if not 200 <= response.status_code < 300:
         body = b""
         with contextlib.suppress(httpx2.HTTPError, OSError, TimeoutError):
             async with asyncio.timeout(30):

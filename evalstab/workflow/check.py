@@ -129,10 +129,10 @@ def _who(settings: EndpointSettings, facts: ServerFacts) -> Iterator[CheckRow]:
     told = f"{settings.model}, as the server lists it"
     known = [f"quantisation {facts.value('quant')}"] if facts.quant else []
     known += [f"loaded from {facts.value('model')}"] if facts.model else []
-    if settings.model in facts.models:
+    if facts.models:  # preflight has refused a model that is not among them
         yield CheckRow("model", "ok", "; ".join([told, *known]))
     else:
-        yield CheckRow("model", "unknown", f"{settings.model}: the server lists no such model")
+        yield CheckRow("model", "unknown", f"{settings.model}: the server lists no models")
     for note in facts.notes:
         yield CheckRow("server", "warning", note)
 

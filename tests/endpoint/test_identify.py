@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from evalstab.endpoint.base import Asked, Attempt, ChatRequest, History
 from evalstab.endpoint.gauges import labels_of, read_gauges
 from evalstab.endpoint.identify import identify
+from evalstab.endpoint.known_parameters import known_ignored
 from evalstab.endpoint.openai_chat import OpenAIChat
 from evalstab.endpoint.preflight import preflight
 from evalstab.endpoint.server_facts import ServerFacts
@@ -123,6 +124,17 @@ def test_tgi_and_the_entry_of_the_model_asked_for() -> None:
     facts = _at({"/v1/models": two, "/version": {"version": "0.9.2"}})
     assert (facts.server, facts.value("context")) == ("vllm 0.9.2", 2)
     assert _at({"/v1/models": two, "/version": {"version": "0.9.2"}}, "z").value("context") is None
+
+
+def test_a_broker_lists_thousands_of_models() -> None:
+    entry = {"context_length": 131_072, "supported_parameters": ["top_k", "tools"]}
+    listed = [{"id": f"vendor/model-{n}", "description": "x" * 900} for n in range(2_000)]
+    facts = _at({"/v1/models": {"data": [*listed, {"id": "m", **entry}]}})
+    assert facts.value("context") == 131_072
+    assert facts.value("supported_parameters") == ["top_k", "tools"]
+    assert len(facts.models) == 200
+    assert known_ignored(facts, "min_p") is not None
+    assert known_ignored(facts, "top_k") is None
 
 
 def test_the_version_page_of_ik_is_no_vllm() -> None:
