@@ -50,6 +50,15 @@ Against = Annotated[
         metavar="DIR",
     ),
 ]
+Agent = Annotated[
+    str | None,
+    typer.Option(
+        help="A program that carries the trials out, such as 'opencode run', 'codex exec', "
+        "'claude -p', mini, or any command with {prompt} {base_url} {model} {workspace}.",
+        rich_help_panel=BASIC,
+        metavar="CMD",
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(help="Seed of this tool itself; never sent.", rich_help_panel=CONDITIONS),

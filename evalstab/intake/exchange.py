@@ -22,7 +22,7 @@ LONGEST_LINE = 256 << 20
 End = Literal["done", "upstream_reset", "client_closed", "upstream_refused", "timeout"]
 
 
-class Exchange(msgspec.Struct, kw_only=True, omit_defaults=True):
+class Exchange(msgspec.Struct, kw_only=True):
     """``t_req`` is seconds since 1970; ``t_first_byte``, ``t_end`` and the times of ``chunks`` are
     seconds after it. ``path`` is the upstream's path, ``session`` the group it was put into.
 

@@ -41,8 +41,10 @@ def sessions(path: Path) -> Iterator[Session]:
                 yield made
 
 
-def session_of(name: str, exchanges: list[Exchange]) -> Session | None:
+def session_of(name: str, exchanges: list[Exchange], directory: str = "") -> Session | None:
     """The conversation that a session's exchanges are; None where they ask no model anything.
+
+    ``directory`` is where the agent worked, if that is known.
 
     Requests beside it (titles, summaries of nothing) that offer no tools while the conversation
     does, and that hold no earlier answer, are left out.
@@ -58,6 +60,7 @@ def session_of(name: str, exchanges: list[Exchange]) -> Session | None:
             source=SOURCE,
             id=name,
             title=name,
+            directory=directory,
             version=version,
             fields=fields_of(_body(first)) | {"via_proxy": True},
             unknown=UNKNOWN,

@@ -11,6 +11,7 @@ import contextlib
 import socket
 import struct
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -52,6 +53,7 @@ class Proxy:
     log: ExchangeLog
     headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     _grouping: Grouping = field(default_factory=Grouping)
+    _running: Counter[str] = field(default_factory=Counter)
     _client: aiohttp.ClientSession | None = None
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -63,6 +65,7 @@ class Proxy:
         recorded = request.method == "POST" and where.path.endswith(_RECORDED)
         if recorded:
             self._name(seen.exchange, request.headers, where.session)
+        self._running[seen.exchange.session] += 1
         try:
             return await self._pass(request, where.path, raw, seen)
         except asyncio.CancelledError:
@@ -72,6 +75,13 @@ class Proxy:
             if recorded:
                 self._grouping.ended(seen.exchange.session, failed=seen.failed)
                 await asyncio.shield(asyncio.create_task(self._write(seen)))
+            self._running[seen.exchange.session] -= 1
+
+    async def quiet(self, session: str, seconds: float) -> None:
+        """Wait until nothing of a session is under way any more, at most so long."""
+        until = time.monotonic() + seconds
+        while self._running[session] > 0 and time.monotonic() < until:
+            await asyncio.sleep(0.01)
 
     async def _pass(
         self, request: web.BaseRequest, path: str, raw: bytes, seen: _Seen
@@ -206,11 +216,13 @@ async def proxying(proxy: Proxy, port: int = 0) -> AsyncIterator[str]:
 
 
 def _url(upstream: str, path: str) -> str:
-    """The upstream's address of a path; a base that ends in ``/v1`` is not doubled."""
+    """The upstream's address of a path; what both end and begin with (``/v1``) is not doubled."""
     base = upstream.rstrip("/")
-    tail = urlsplit(base).path
-    if tail and path.startswith(f"{tail}/"):
-        base = base.removesuffix(tail)
+    names = urlsplit(base).path.split("/")[1:]
+    for number in range(len(names)):
+        tail = "/" + "/".join(names[number:])
+        if path.startswith(f"{tail}/"):
+            return base.removesuffix(tail) + path
     return base + path
 
 

@@ -38,7 +38,8 @@ class RunRequest:
     """One request; ``flags`` are dotted settings, ``task_overrides`` maps task keys such as
     ``task.tools`` to text. ``contexts`` are sizes in tokens, ``levels`` trials at once: more than
     one of either asks for a series each (``several``). ``own_seed`` is that of the tool alone,
-    where ``seed``, which a simulated endpoint takes over, is not given."""
+    where ``seed``, which a simulated endpoint takes over, is not given. ``agent`` is the command of
+    a program that carries the trials out in place of our own loop."""
 
     task: str
     endpoint: str | None = None
@@ -55,6 +56,7 @@ class RunRequest:
     gate: str | None = None
     early_stop: bool = True
     against: Path | None = None
+    agent: str | None = None
     out: Path | None = None
 
     @property

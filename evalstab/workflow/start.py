@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalstab.errors import UsageError
+from evalstab.errors import FolderError, UsageError
+from evalstab.series.folder import open_series
 from evalstab.series.ladder import is_ladder
-from evalstab.workflow import against, ladder
+from evalstab.workflow import against, agents, ladder
 from evalstab.workflow import run as running
 from evalstab.workflow.request import RunRequest
 from evalstab.workflow.run import Outcome, People
@@ -14,6 +15,10 @@ from evalstab.workflow.run import Outcome, People
 
 def start(request: RunRequest, people: People) -> Outcome:
     """Carry a request out, whatever it asks for."""
+    if request.agent is not None:
+        if request.several:
+            raise UsageError("--agent carries out one series: give one --concurrency, no --context")
+        return agents.run(request, people)
     if not request.several:
         return against.run(request, people)
     if request.against is not None:
@@ -32,5 +37,11 @@ def go_on(
     early_stop: bool = True,
 ) -> Outcome:
     """Resume a series, or a ladder."""
-    resume = ladder.resume_ladder if is_ladder(root) else running.resume
+    if is_ladder(root):
+        resume = ladder.resume_ladder
+    else:
+        file = open_series(root).file
+        if file.endpoint.get("imported"):
+            raise FolderError(f"{root} was imported: there is nothing to go on with; score it")
+        resume = agents.resume if file.conditions.get("agent") else running.resume
     return resume(root, people, repeats=repeats, gate=gate, early_stop=early_stop)
