@@ -103,6 +103,7 @@ def _step(step: Step, found: list[Json], shelf: Shelf) -> Json:
         "prompt": used.prompt_tokens if used else None,
         "out": used.completion_tokens if used else None,
         "cached": used.cached_tokens if used else None,
+        "thought": used.reasoning_tokens if used else None,
         "ttft": None if clock is None or clock.first is None else round(clock.first, 3),
         "finish": None if reply is None or reply.finish is None else labels.name(reply.finish),
         "tries": [

@@ -131,7 +131,9 @@ def test_the_filter_leaves_steps_with_the_code(visit: Open, tmp_path: Path) -> N
     scores["trials"][1]["findings"] = []
     seen = visit(page(folder, scores))
     button = seen.page.locator('[data-code="text.foreign_script"]')
+    seen.open_trial("2")
     button.click()
+    assert seen.page.locator("#left").input_value() == "1"
     assert button.get_attribute("aria-pressed") == "true"
     assert seen.page.locator("#panes .step").evaluate_all("e => e.map((s) => s.dataset.n)") == ["3"]
     assert seen.count("[data-dim]") == 1

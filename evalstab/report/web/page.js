@@ -113,6 +113,7 @@
       step.prompt === null ? null : `prompt ${count(step.prompt)}`,
       step.cached === null ? null : `of it cached ${count(step.cached)}`,
       step.out === null ? null : `answer ${count(step.out)}`,
+      step.thought === null ? null : `of it reasoning ${count(step.thought)}`,
       step.ttft === null ? null : `first token after ${step.ttft} s`,
       `step took ${step.seconds} s`, `began at ${step.at} s`,
       step.finish === null ? "no finish reason" : `finish reason ${step.finish}`];
@@ -196,7 +197,8 @@
       });
     }
     const shown = `${plural(numbers.length - hidden, "step")} of ${count(numbers.length)} shown`;
-    status.textContent = `${keys.map(titleOf).join(" beside ")}: ${shown}${code ? `, those with ${code}` : ""}.`;
+    status.textContent = `${keys.map(titleOf).join(" beside ")}: ${shown}${code ? `, those with ${code}` : ""}.`
+      + (code && hidden === numbers.length ? " Findings of a whole trial stand above its steps." : "");
     history.replaceState(null, "", `#trial-${keys.join(",")}`);
   };
   const dim = (root) => {
@@ -235,8 +237,8 @@
       const trial = meta.trials.find((one) => one.key === tile.dataset.open);
       tile.toggleAttribute("data-dim", Boolean(code) && !(trial && own(trial.codes, code, 0)));
     }
-    const first = meta.trials.find((trial) => code && own(trial.codes, code, 0));
-    if (first && !left.value) left.value = first.key;
+    const having = meta.trials.filter((trial) => code && own(trial.codes, code, 0));
+    if (having.length && !having.some((trial) => trial.key === left.value)) left.value = having[0].key;
     show();
     if (!left.value && code) status.textContent = "No trial has it.";
   };
