@@ -17,6 +17,7 @@ from typing import Any
 import aiohttp
 import httpx2
 import openai
+from aiohttp.http_exceptions import HttpProcessingError
 
 from evalstab.endpoint.base import (
     ERROR_BODY_LIMIT,
@@ -35,6 +36,8 @@ from evalstab.settings import EndpointSettings
 CHAT_PATH = "/chat/completions"
 LONG_BODY_LIMIT = 32 << 20
 """For answers that list every token of a long prompt."""
+CAUSE_LIMIT = 200
+"""Characters of a transport error that are kept; a server may write into it what it likes."""
 PAGE_LIMIT = 8 << 20
 """A broker's list of models has more than one MiB."""
 
@@ -188,4 +191,6 @@ def _cause(error: BaseException) -> str:
     """The innermost reason in words; the SDK itself only says "Connection error."."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
-    return str(error) or type(error).__name__
+    said = error.message if isinstance(error, HttpProcessingError) else str(error)
+    line = "".join(c if c.isprintable() else " " for c in said[:CAUSE_LIMIT])
+    return " ".join(line.split()) or type(error).__name__

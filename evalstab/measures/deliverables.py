@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from evalstab.findings import EXCERPT_LIMIT, Finding, finding
+from evalstab.findings import EXCERPT_LIMIT, Finding, Side, finding
 from evalstab.measures.base import Fact, Measured, TrialMeasure
 from evalstab.measures.view import TrialView
 from evalstab.text.excerpt import visible
@@ -38,7 +38,13 @@ def _findings(trial: TrialView) -> Iterator[Finding]:
     last = trial.steps[-1] if trial.steps else None
     step = last.number if last else None
     for path in trial.delivered.missing:
-        yield finding("trial.deliverable_missing", step=step, channel="file", detail={"path": path})
+        yield finding(
+            "trial.deliverable_missing",
+            side=_prevented_by(trial) or "model",
+            step=step,
+            channel="file",
+            detail={"path": path},
+        )
     for path, reason in trial.delivered.invalid.items():
         yield finding(
             "trial.deliverable_invalid",
@@ -58,6 +64,15 @@ def _findings(trial: TrialView) -> Iterator[Finding]:
             end=len(text),
             excerpt=visible(text[-EXCERPT_LIMIT:]),
         )
+
+
+def _prevented_by(trial: TrialView) -> Side | None:
+    """Who ended the trial before the model could write, None where it was the model itself."""
+    if trial.ended is None or trial.ended.ending not in ("endpoint", "context"):
+        return None
+    attempts = trial.steps[-1].event.attempts if trial.steps else ()
+    sides = [found.side for found in attempts[-1].findings] if attempts else []
+    return sides[0] if sides and "model" not in sides else None
 
 
 def _announced(trial: TrialView, text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 LARGEST = 1e9
@@ -30,8 +29,7 @@ def number_in(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        within = math.isfinite(value) and abs(value) <= LARGEST
-        return float(value) if within else None
+        return float(value) if abs(value) <= LARGEST else None
     if not isinstance(value, str) or len(value) > 100:
         return None
     found = _WHOLE.fullmatch(value.strip(_MARKUP))

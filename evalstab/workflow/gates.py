@@ -93,6 +93,12 @@ def untestable(scores: Json, folder: SeriesFolder) -> str | None:
     called = any(t["tool_calls"]["total"] or t["tool_calls"]["unfinished"] for t in valid)
     if not valid or called or any(t["ranking"] for t in valid):
         return None
+    if all(str(trial.get("cause")).startswith(("stream.", "server.")) for trial in valid):
+        last = valid[-1]
+        return (
+            f"no trial was answered: {last['cause']}: {last['reason']}; look at the server with "
+            "`evalstab check`, then start the series anew"
+        )
     task = load_task(folder.task_folder, folder.file.task.get("overrides"))
     if task.spec.tools == "none":
         return None

@@ -1,0 +1,1 @@
+"""Servers, models and folders that mean harm, from the outside."""
