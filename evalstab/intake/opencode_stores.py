@@ -19,7 +19,6 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import InputError
-from evalstab.intake.session import readable
 from evalstab.intake.stored import dictionary
 
 MOST_BYTES = 64 << 20
@@ -191,9 +190,9 @@ def _created(data: Json) -> int:
 
 
 def _file(path: Path) -> Json:
-    if not readable(path, MOST_BYTES) or path.is_symlink():
-        return {}
     try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return {}
         return _json(path.read_bytes())
     except OSError:
         return {}

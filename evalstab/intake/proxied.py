@@ -119,12 +119,15 @@ class _Reading:
         self._replayed(added)
 
     def _replayed(self, added: list[Json]) -> None:
-        self.sent_back = any(m.get(key) for m in added for key in _THOUGHTS)
+        before = self.draft.last_reply
+        form = before.reasoning_field if before else None
+        # In another field than it came in, it is the agent that loses it, not the server.
+        self.sent_back = form in _THOUGHTS and any(m.get(str(form)) for m in added)
         self.added = sum(len(text_of(m.get("content"))) for m in added if m["role"] == "tool")
 
     def _step(self, exchanges: list[Exchange], *, heir: bool) -> None:
         first = exchanges[0]
-        history = History([msgspec.json.encode(message) for message in self.messages])
+        history = History([_counted(message) for message in self.messages])
         if self.estimate is None:
             self.estimate = PromptEstimate(len(msgspec.json.encode(fields_of(_body(first)))))
         guess = self.estimate.of(history)
@@ -158,6 +161,12 @@ def _same(exchange: Exchange) -> bytes | int:
     """What two requests share where one is the other asked again."""
     messages = _messages(exchange)
     return msgspec.json.encode(messages) if messages else exchange.seq
+
+
+def _counted(message: Json) -> bytes:
+    """What every server reads of a message: agents add fields that none does."""
+    kept = ("role", "content", "tool_calls", "tool_call_id")
+    return msgspec.json.encode({key: message[key] for key in kept if key in message})
 
 
 def _body(exchange: Exchange) -> Json:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -287,14 +286,6 @@ def seconds_of(text: object) -> float | None:
         return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
     except (ValueError, OverflowError):
         return None
-
-
-def readable(path: Path, most: int) -> bool:
-    """Whether a file of a store is worth reading: regular, and not larger than ``most`` bytes."""
-    try:
-        return path.is_file() and path.stat().st_size <= most
-    except OSError:
-        return False
 
 
 def _raw(message: Json) -> msgspec.Raw:

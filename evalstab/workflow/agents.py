@@ -59,6 +59,7 @@ from evalstab.workflow.run import (
 
 EXCHANGES = "exchanges"
 AGENT_LOG = "agent.log"
+DESK = "at-work"
 _ALIKE = ("shuffle", "cache", "groups", "contexts", "against")
 
 
@@ -159,11 +160,11 @@ async def _carry_out(prepared: Prepared, folder: SeriesFolder, people: People) -
     done = prepared.repeats - len(queue)
     stopped = False
 
-    async def worker() -> None:
+    async def worker(desk: Path) -> None:
         nonlocal done, stopped
         while queue and not stopped:
             trial = folder.trial(queue.pop(0))
-            ended = await _trial(site, trial)
+            ended = await _trial(site, trial, desk)
             done += 1
             people.announce(f"trial {trial.index}: {ended.outcome}, {ended.reason}")
             stopped = stopped or (stop is not None and await stop(done))
@@ -172,8 +173,8 @@ async def _carry_out(prepared: Prepared, folder: SeriesFolder, people: People) -
         site = _Site(prepared, folder, proxy, url, words, headers)
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(prepared.request.concurrency, len(queue))):
-                    group.create_task(worker())
+                for number in range(min(prepared.request.concurrency, len(queue))):
+                    group.create_task(worker(folder.root / f"{DESK}-{number + 1}"))
         except* EvalstabError as errors:
             raise errors.exceptions[0] from None
 
@@ -183,15 +184,19 @@ def _ended(trial: TrialFolder) -> bool:
     return bool(events) and isinstance(events[-1], TrialEnded)
 
 
-async def _trial(site: _Site, trial: TrialFolder) -> TrialEnded:
-    """One trial from an empty folder to its record."""
+async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
+    """One trial from an empty folder to its record.
+
+    All trials work at the same place, since agents tell their model where they are.
+    """
     task, settings = site.prepared.task, site.prepared.settings
     name = f"{trial.index:03d}"
     log = site.proxy.log.folder(name) / LOG_NAME
-    shutil.rmtree(trial.path, ignore_errors=True)
+    for place in (trial.path, desk):
+        shutil.rmtree(place, ignore_errors=True)
     log.unlink(missing_ok=True)
     make_folder(trial.path)
-    Workspace.create(trial.workspace, task.inputs)
+    Workspace.create(desk / "workspace", task.inputs)
     key = os.environ.get(settings.api_key_env) or "none"
     remember(key)
     site.headers[name] = dict(settings.headers) | _own_header(site, trial)
@@ -199,7 +204,7 @@ async def _trial(site: _Site, trial: TrialFolder) -> TrialEnded:
         prompt=_prompt(task),
         base_url=f"{site.url}/s/{name}{urlsplit(settings.base_url).path.rstrip('/')}",
         model=settings.model,
-        workspace=trial.workspace.resolve(),
+        workspace=(desk / "workspace").resolve(),
         api_key=key,
         seconds=max_seconds(task, settings),
     )
@@ -207,6 +212,9 @@ async def _trial(site: _Site, trial: TrialFolder) -> TrialEnded:
         end = await carry_out(site.words, errand, trial.path / AGENT_LOG)
     except OSError as error:
         raise UsageError(f"--agent: {site.words[0]} cannot be started: {error.strerror}") from error
+    finally:
+        shutil.copytree(desk, trial.path, symlinks=True, dirs_exist_ok=True)
+        shutil.rmtree(desk, ignore_errors=True)
     await site.proxy.quiet(name, 10.0)
     exchanges = list(read_exchanges(log)) if log.exists() else []
     session = session_of(name, exchanges, str(errand.workspace))
