@@ -38,7 +38,7 @@ def test_one_wild_night_is_no_step() -> None:
 
 def test_quiet_nights_show_a_step_about_as_often_as_alpha_says() -> None:
     dice = np.random.default_rng(6)
-    false = sum(bool(steps(dice.normal(0, 1, 25))) for _ in range(300))
+    false = sum(bool(steps(dice.normal(0, 1, 25).tolist())) for _ in range(300))
     assert false <= 12  # 3 expected; P(more than 12) is below 1e-4
 
 

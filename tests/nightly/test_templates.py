@@ -1,0 +1,90 @@
+"""The templates in docs/nightly/, each read by a parser of its kind."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+DOCS = Path(__file__).parents[2] / "docs" / "nightly"
+LIMITS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
+
+
+def _unit(name: str) -> configparser.ConfigParser:
+    unit = configparser.ConfigParser(strict=False, delimiters=("=",), interpolation=None)
+    unit.optionxform = str  # type: ignore[method-assign, assignment]
+    unit.read(DOCS / name)
+    return unit
+
+
+def _yaml(name: str) -> dict[Any, Any]:
+    found: dict[Any, Any] = yaml.safe_load((DOCS / name).read_text())
+    return found
+
+
+def test_the_crontab_is_one() -> None:
+    jobs = []
+    for line in (DOCS / "crontab").read_text().splitlines():
+        if not line.strip() or line.startswith("#") or re.match(r"^[A-Z]+=", line):
+            continue
+        *times, command = line.split(None, 5)
+        assert len(times) == 5
+        for field, (low, high) in zip(times, LIMITS, strict=True):
+            assert field == "*" or low <= int(field) <= high
+        assert "%" not in command  # cron would cut there
+        assert shlex.split(command)[0] == "cd"
+        jobs.append((times, command))
+    (times, night), (_, disk) = jobs
+    assert times[0] not in ("0", "*")
+    assert night.endswith("evalstab nightly --quiet")
+    assert "evalstab prune" in disk
+
+
+def test_service_and_timer_are_units() -> None:
+    service, timer = _unit("evalstab-nightly.service"), _unit("evalstab-nightly.timer")
+    assert service["Service"]["Type"] == "oneshot"
+    assert service["Service"]["KillSignal"] == "SIGINT"
+    assert service["Service"]["ExecStart"].split()[1:] == ["nightly"]
+    assert service["Service"]["SuccessExitStatus"] == "6"
+    assert timer["Timer"]["Persistent"] == "true"
+    assert re.fullmatch(r"\*-\*-\* \d\d:\d\d:\d\d", timer["Timer"]["OnCalendar"])
+    assert timer["Install"]["WantedBy"] == "timers.target"
+
+
+@pytest.mark.system("systemd-analyze")
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
+def test_systemd_itself_takes_the_calendar() -> None:
+    calendar = _unit("evalstab-nightly.timer")["Timer"]["OnCalendar"]
+    subprocess.run(["systemd-analyze", "calendar", calendar], check=True, capture_output=True)
+
+
+def test_the_github_workflow_is_one() -> None:
+    flow = _yaml("github.yml")
+    when = flow[True]  # YAML 1.1 reads the key `on` as true
+    assert "pull_request" not in when
+    minute = when["schedule"][0]["cron"].split()[0]
+    assert int(minute) not in (0, 30)
+    assert flow["concurrency"]["cancel-in-progress"] is False
+    job = flow["jobs"]["stability"]
+    assert "self-hosted" in job["runs-on"]
+    night, keep = job["steps"][1:]
+    assert night["run"].startswith("evalstab nightly")
+    assert keep["if"] == "always()"
+    assert "run_attempt" in keep["with"]["name"]
+
+
+def test_the_gitlab_job_is_one() -> None:
+    job = _yaml("gitlab-ci.yml")["stability"]
+    assert job["script"] == ["evalstab nightly"]
+    assert job["resource_group"]
+    assert job["allow_failure"]["exit_codes"] == [4, 6]
+    assert job["retry"] == {"max": 1, "exit_codes": [4]}
+    assert job["artifacts"]["when"] == "always"
+    assert job["artifacts"]["reports"]["junit"] == "reports/nightly/junit.xml"
