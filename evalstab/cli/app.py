@@ -23,7 +23,7 @@ COMMANDS = {
     "scan": "Leaks and loops in any text: foreign scripts and languages, repetition.",
     "plan": "Trials, hours, tokens and money before they are spent; what N trials can decide.",
     "init": "Write a commented evalstab.toml for the server found here; never overwrites one.",
-    "nightly": "Run every series of [nightly]: history, comparison, pages; a cut night goes on.",
+    "nightly": "Run every series of the night: history, comparison, pages; a cut night goes on.",
     "history": "Nights in a row, steps in them, and drift from the baseline and from last night.",
     "baseline": "Set and show what later nights are compared with.",
     "prune": "Compress finished records; take old ones away. Scores, reports and baselines stay.",

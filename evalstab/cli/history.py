@@ -59,10 +59,14 @@ def command(
     elif not found["tracks"]:
         answer("No scored series in reports/ yet: evalstab nightly, or evalstab run, makes some.")
     else:
-        for track in found["tracks"]:
-            _show(track)
+        _show_all(found["tracks"])
         for place in drawn(found, reports):
             say(f"plot {place}")
+
+
+def _show_all(tracks: list[Json]) -> None:
+    for track in tracks:
+        _show(track)
 
 
 def _show(track: Json) -> None:

@@ -42,7 +42,7 @@ def command(
         typer.Option("--quiet", help="Nothing when all is well.", rich_help_panel=OUTPUT),
     ] = False,
 ) -> None:
-    """Run every series of [nightly]: history, comparison, pages; a cut night goes on."""
+    """Run every series of the night: history, comparison, pages; a cut night goes on."""
     from evalstab.cli.people import people_for
     from evalstab.nightly.conduct import nightly, preview
     from evalstab.nightly.config import nightly_settings

@@ -42,7 +42,7 @@ def night_junit(night: Night) -> bytes:
 def _case(item: Item) -> Any:
     case = TestCase(clean(item.name), "evalstab.nightly", round(item.seconds, 3))
     lines = [f"{result.folder}: {result.state}. {result.reading}" for result in item.results]
-    pages = [f"[[ATTACHMENT|{result.folder}/report.md]]" for result in item.results]
+    pages = [f"[[ATTACHMENT|{result.folder}/report.html]]" for result in item.results]
     case.system_out = clean("\n".join([*lines, *pages]))
     problem = clean(item.problem or "")
     if item.status == "left_out":

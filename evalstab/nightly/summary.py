@@ -43,7 +43,7 @@ def summary_page(night: Night) -> str:
             "",
             "Reports:",
             "",
-            *(f"- `{labels.visible(place)}/report.md`" for place in pages),
+            *(f"- `{labels.visible(place)}/report.html`" for place in pages),
         ]
     spent, budget = numbers.duration(night.spent), numbers.duration(night.budget)
     lines += ["", f"{spent} of {budget} spent."]

@@ -95,7 +95,8 @@ def _limits(axes: Any, panel: TrendPanel, known: Sequence[tuple[int, float]]) ->
     heights += [panel.baseline] if panel.baseline is not None else []
     low, high = min(heights), max(heights)
     room = (high - low) * 0.15 or abs(high) * 0.1 or 1.0
-    axes.set_ylim(low - room if low < 0 else 0, high + room)
+    floor = low - room if low < 0 else 0.0
+    axes.set_ylim(floor, high + max(room, 0.08 * (high - floor)))
     axes.locator_params(axis="y", nbins=4)
     axes.yaxis.set_major_formatter(lambda y, _: numbers.plain(y))
 
