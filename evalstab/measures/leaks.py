@@ -65,6 +65,7 @@ _COMPLEX = (
     "\u3001-\u3029\u4e00-\u9fff]"
 )
 _CLUSTERS = re.compile(f"{_COMPLEX}+")
+_ASCII = bytes(range(128))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +256,8 @@ def graphemes(text: str) -> int:
     can are counted one by one.
     """
     total = _solid(text)
-    if text.isascii():
+    rare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+    if _CLUSTERS.search(rare.decode("utf-8", "surrogatepass")) is None:
         return total
     for match in _CLUSTERS.finditer(text):
         run = text[max(0, match.start() - 1) : match.end() + 1]

@@ -9,11 +9,10 @@ carry (several tokens in few frames, too few tokens, a cut stream, a saturated r
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from evalstab.chat import Usage
 from evalstab.endpoint.base import Attempt, Clock, Reply
@@ -81,8 +80,18 @@ def _quantiles(
     why = "; ".join(list(reasons)[:3]) or "no step was answered"
     values: dict[str, Any] = {}
     for percent in percents:
-        put(values, f"p{percent}", float(np.percentile(known, percent)) if known else None, why)
+        put(values, f"p{percent}", percentile(known, percent) if known else None, why)
     return values
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Quantile of at least one value, linear between neighbours; looks at the upper ones only."""
+    place = (len(values) - 1) * (percent / 100)
+    below = int(place)
+    upper = heapq.nlargest(len(values) - below, values)
+    low, high = upper[-1], upper[-2 if len(upper) > 1 else -1]
+    share = place - below
+    return high - (high - low) * (1 - share) if share >= 0.5 else low + (high - low) * share
 
 
 def _row(pace: _Pace) -> dict[str, Any]:
@@ -143,7 +152,7 @@ def _gap(clock: Clock, attempt: Attempt) -> Rate:
     bunched = sum(count > 1 for count in clock.per_read)
     if bunched > MOST_BUNCHED * len(gaps):
         return None, "frames arrived in bunches, so most of them have no time of their own"
-    return float(np.percentile(gaps, 99)) / 1000, ""
+    return percentile(gaps, 99) / 1000, ""
 
 
 def _ttft(clock: Clock) -> Rate:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import regex
@@ -32,6 +33,7 @@ _IDENTIFIER = regex.compile(r"\p{Ll}\p{Lu}|^\p{Lu}{2}")
 _OPTION = regex.compile(r"--?[A-Za-z]")
 _MAX_SENTENCE = 1200
 _MAX_TOKEN = 120
+_MAX_KNOWN = 32
 _WRAPPED = 50
 _FINAL = ".!?:;…。！？；"
 
@@ -126,8 +128,10 @@ def _sentence(text: str, start: int, end: int) -> Sentence | None:
     words: list[str] = []
     places: list[tuple[int, int]] = []
     for match in _TOKEN.finditer(piece):
-        for first, last in _words(match.group()):
-            words.append(match.group()[first:last])
+        token = match.group()
+        known = len(token) <= _MAX_KNOWN
+        for first, last in _known_words(token) if known else _words(token):
+            words.append(token[first:last])
             places.append((start + match.start() + first, start + match.start() + last))
     if not words:
         return None
@@ -136,6 +140,11 @@ def _sentence(text: str, start: int, end: int) -> Sentence | None:
     while text[end - 1].isspace() or text[end - 1] == "|":
         end -= 1
     return Sentence(start, end, tuple(words), tuple(places))
+
+
+@lru_cache(maxsize=8192)
+def _known_words(token: str) -> tuple[tuple[int, int], ...]:
+    return tuple(_words(token))
 
 
 def _words(token: str) -> Iterator[tuple[int, int]]:

@@ -92,10 +92,14 @@ def gram_hashes(ids: Ids, size: int) -> Ids:
 
 def seen_before(keys: Ids) -> npt.NDArray[np.bool_]:
     """For each key whether it occurred earlier in the array; shape (n,)."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
     earlier = np.zeros(len(keys), dtype=np.bool_)
-    earlier[order[1:]] = ordered[1:] == ordered[:-1]
+    ordered = np.sort(keys)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
+        nearest = np.minimum(np.searchsorted(repeated, keys), len(repeated) - 1)
+        places = np.flatnonzero(repeated[nearest] == keys)
+        order = places[np.argsort(keys[places], kind="stable")]
+        earlier[order[1:]] = keys[order[1:]] == keys[order[:-1]]
     return earlier
 
 
