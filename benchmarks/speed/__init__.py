@@ -1,0 +1,1 @@
+"""Speed and truth of time, as ratios: own code, floors and peers in one run (see ../README.md)."""
