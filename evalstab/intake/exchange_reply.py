@@ -23,6 +23,8 @@ _ENDS: dict[str, EndKind] = {
     "client_closed": "time_limit",
     "timeout": "stalled",
 }
+LONG_SILENCE = 30.0
+"""Seconds without a byte after which an agent that goes away was left alone by the server."""
 _CAUSES = {
     "upstream_reset": "the server broke the connection off",
     "upstream_refused": "nobody answers there",
@@ -80,8 +82,8 @@ def attempt_of(
     for event in [*wire.feed(form.finish()), *wire.finish()]:
         reader.feed(event)
     kind = _ENDS[exchange.end]
-    if exchange.end == "client_closed" and (reader.done or reader.settled):
-        kind = "closed"
+    if exchange.end == "client_closed":
+        kind = _left(exchange, settled=reader.done or reader.settled)
     if not reader.settled and (told := _assembled(exchange)) is not None:
         clock = _clock(exchange, began, times, counts)
         return msgspec.structs.replace(told.attempt(exchange.t_req), number=number, clock=clock)
@@ -98,6 +100,14 @@ def attempt_of(
         action="accept" if whole and reply is not None else "end_trial",
         clock=_clock(exchange, began, times, counts),
     )
+
+
+def _left(exchange: Exchange, *, settled: bool) -> EndKind:
+    """What it means that the agent went away: the answer was whole, or silent for long."""
+    if settled:
+        return "closed"
+    last = exchange.chunks[-1][0] if exchange.chunks else 0.0
+    return "stalled" if exchange.t_end - last >= LONG_SILENCE else "time_limit"
 
 
 def _assembled(exchange: Exchange) -> Stored | None:

@@ -54,6 +54,7 @@ class Proxy:
     headers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     _grouping: Grouping = field(default_factory=Grouping)
     _running: Counter[str] = field(default_factory=Counter)
+    _writing: set[asyncio.Task[None]] = field(default_factory=set)
     _client: aiohttp.ClientSession | None = None
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -74,8 +75,23 @@ class Proxy:
         finally:
             if recorded:
                 self._grouping.ended(seen.exchange.session, failed=seen.failed)
-                await asyncio.shield(asyncio.create_task(self._write(seen)))
+            # On its own, since a client that leaves ends this function at any moment.
+            task = asyncio.create_task(self._done(seen, recorded=recorded))
+            self._writing.add(task)
+            task.add_done_callback(self._writing.discard)
+
+    async def _done(self, seen: _Seen, *, recorded: bool) -> None:
+        """An exchange is over: write it down."""
+        try:
+            if recorded:
+                seen.exchange.t_end = time.monotonic() - seen.began
+                await asyncio.to_thread(self.log.write, seen.exchange, seen.texts())
+        finally:
             self._running[seen.exchange.session] -= 1
+
+    async def written(self) -> None:
+        """Wait until all that has ended is written; OSError where the disk refuses."""
+        await asyncio.gather(*self._writing)
 
     async def quiet(self, session: str, seconds: float) -> None:
         """Wait until nothing of a session is under way any more, at most so long."""
@@ -158,10 +174,6 @@ class Proxy:
             or self._grouping.session(exchange.req_body)
         )
 
-    async def _write(self, seen: _Seen) -> None:
-        seen.exchange.t_end = time.monotonic() - seen.began
-        await asyncio.to_thread(self.log.write, seen.exchange, seen.texts())
-
 
 @dataclass(slots=True)
 class _Seen:
@@ -204,15 +216,16 @@ async def proxying(proxy: Proxy, port: int = 0) -> AsyncIterator[str]:
     ) as client:
         proxy._client = client
         server = web.Server(proxy.handle, handler_cancellation=True, access_log=None)
-        runner = web.ServerRunner(server)
+        runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await runner.setup()
         try:
-            site = web.TCPSite(runner, HOST, port, shutdown_timeout=1.0)
+            site = web.TCPSite(runner, HOST, port)
             await site.start()
             bound = runner.addresses[0][1]
             yield f"http://{HOST}:{bound}"
         finally:
             await runner.cleanup()
+            await proxy.written()
 
 
 def _url(upstream: str, path: str) -> str:
