@@ -201,8 +201,8 @@ def _result(draft: Draft, part: Json) -> None:
         draft.result(call, said, error=said or "the tool failed")
     elif status == "completed":
         said = str(state.get("output") or "")
-        invalid = part.get("tool") == "invalid"
-        draft.result(call, said, error=said if invalid else None)
+        failed = part.get("tool") == "invalid" or dictionary(state.get("metadata")).get("exit")
+        draft.result(call, said, error=(said or "the command failed") if failed else None)
 
 
 def _usage(tokens: Json) -> Json | None:

@@ -137,7 +137,9 @@ def _newer(kind: str, data: Json) -> RawMessage | None:
         part = {"type": "text", "text": data.get("text"), "synthetic": kind == "synthetic"}
         return RawMessage({**data, "role": "user"}, (part,) if data.get("text") else ())
     if kind == "compaction":
-        return RawMessage({**data, "role": "user"}, ({"type": "compaction"},))
+        return RawMessage(
+            {**data, "role": "user"}, ({"type": "compaction", "overflow": data.get("overflow")},)
+        )
     if kind != "assistant":
         return None
     model = dictionary(data.get("model")).get("id")
