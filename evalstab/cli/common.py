@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -15,14 +16,20 @@ CONDITIONS = "Conditions"
 LIMITS = "Limits"
 OUTPUT = "Output"
 
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters, save tab and line feed, and those that turn the direction of writing."""
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def say(line: str) -> None:
-    """One line of prose for people, on stderr, without secrets that are known."""
+    """One line of prose for people, on stderr, without secrets that are known.
+
+    Servers' own words may stand in it: whatever would steer a terminal becomes visible.
+    """
     from evalstab.redact import scrub_text
 
-    print(scrub_text(line), file=sys.stderr, flush=True)
+    print(_STEERING.sub("\ufffd", scrub_text(line)), file=sys.stderr, flush=True)
 
 
 def silent(_line: str) -> None:

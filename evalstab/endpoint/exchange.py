@@ -108,12 +108,14 @@ class Exchange:
     async def read(self, stream: AsyncIterator[bytes], encoding: str) -> Attempt:
         """Read the body to its end, its end mark, or a bound."""
         unpacker = Unpacker(encoding)
+        over = False
         async for data in stream:
             at = time.monotonic()
             for piece in unpacker.feed(data):
                 if self._take(piece, at):
                     return self.ended("bound")
-            if self._reader.done:
+            if self._reader.done and not over:
+                over = True
                 self._expect(TAIL_SECONDS)
         self._take_rest()
         return self.ended("closed")

@@ -17,6 +17,8 @@ from typing import Literal
 from evalstab.endpoint.frames import Frame, TooDeep, decode
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
+LINE_COST = 48
+"""Bytes that a held line takes beside its own; many short lines are bounded by it."""
 MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 MAX_BAD_FRAMES = 1000
 MAX_BODY_TRIES = 8
@@ -161,7 +163,7 @@ class SseReader:
 
     def _hold(self, payload: bytes, events: list[Event]) -> None:
         self._pending.append(payload)
-        self._pending_size += len(payload)
+        self._pending_size += len(payload) + LINE_COST
         if self._pending_size > self.max_line:
             self._bound(events, "line_bytes", self.max_line)
 
@@ -243,6 +245,8 @@ class SseReader:
             return
         for payload in pending:
             self._single(payload, events)
+            if self.closed:
+                return
 
     def _single(self, payload: bytes, events: list[Event]) -> None:
         frame = decode(payload)

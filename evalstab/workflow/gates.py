@@ -94,10 +94,10 @@ def untestable(scores: Json, folder: SeriesFolder) -> str | None:
     if not valid or called or any(t["ranking"] for t in valid):
         return None
     if all(str(trial.get("cause")).startswith(("stream.", "server.")) for trial in valid):
-        last = valid[-1]
+        why = f"{valid[-1]['cause']}: {valid[-1]['reason']}"[:240]
         return (
-            f"no trial was answered: {last['cause']}: {last['reason']}; look at the server with "
-            "`evalstab check`, then start the series anew"
+            f"no trial was answered: {why}; look at the server with `evalstab check`, then start "
+            "the series anew"
         )
     task = load_task(folder.task_folder, folder.file.task.get("overrides"))
     if task.spec.tools == "none":

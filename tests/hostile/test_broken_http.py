@@ -64,3 +64,43 @@ def test_an_answer_that_is_hardly_http_is_a_finding_in_one_line(name: str) -> No
         text = attempt.error or ""
         assert text.isprintable()
         assert len(text) <= 200
+
+
+async def _answered_by_a_server_that_goes_on() -> Attempt:
+    """Comments without end behind an answer that is over."""
+    answer = (
+        b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    )
+
+    async def give(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + answer)
+        try:
+            while not writer.is_closing():
+                writer.write(b": still here\n\n")
+                await writer.drain()
+                await asyncio.sleep(0.02)
+        except ConnectionError:
+            return
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(give, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        client = OpenAIChat(EndpointSettings(base_url=url, model="m"), None)
+        history = History()
+        history.append({"role": "user", "content": "Hi"})
+        request = ChatRequest(history=history, fields={"model": "m", "stream": True}, asked=Asked())
+        try:
+            return (await ask(client, request, RetryPolicy()))[-1]
+        finally:
+            await client.close()
+
+
+def test_what_is_sent_behind_the_end_mark_does_not_keep_the_answer_open() -> None:
+    attempt = asyncio.run(asyncio.wait_for(_answered_by_a_server_that_goes_on(), 60))
+    assert attempt.action == "accept"
+    assert attempt.error is None
+    assert attempt.reply is not None
+    assert attempt.reply.content == "Hi"
