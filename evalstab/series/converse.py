@@ -34,10 +34,12 @@ async def converse(
 ) -> TrialEnded:
     """Carry the attempt in this folder to its end; what has ended already is only read.
 
+    An attempt that was aborted has not ended: it goes on.
+
     FolderError where the disk refuses, or the record began otherwise.
     """
     events = list(read_events(folder.record)) if folder.record.exists() else []
-    if events and isinstance(events[-1], TrialEnded):
+    if events and isinstance(events[-1], TrialEnded) and events[-1].outcome != "aborted":
         return events[-1]
     opening = Opening(
         series=plan.series,

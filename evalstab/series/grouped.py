@@ -35,7 +35,7 @@ async def converse_in_groups(
     merge, watcher = merging
     if folder.record.exists():
         *_, last = read_events(folder.record)
-        if isinstance(last, TrialEnded):
+        if isinstance(last, TrialEnded) and last.outcome != "aborted":
             return last
     parts = [
         TrialFolder(folder.index, folder.attempt, folder.path / "groups" / str(number))
@@ -50,6 +50,8 @@ async def converse_in_groups(
         if ended.outcome != "completed":
             break
     assert ended is not None
+    if ended.outcome == "aborted":
+        return ended
     complete = ended.outcome == "completed"
     return _join(folder, done, merge(asked, parts) if complete else {})
 

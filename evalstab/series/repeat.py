@@ -43,7 +43,8 @@ async def run_series(plan: SeriesPlan, watcher: Watcher, stop: Stop) -> list[Tri
     """Run or resume all trials; returns the endings in order of index.
 
     A trial that the rig or a restarted server spoilt is set aside and repeated; two spoilt
-    attempts in a row end the series with EndpointUnusable (circuit breaker).
+    attempts in a row end the series with EndpointUnusable (circuit breaker), and so does an
+    endpoint that answers nothing at all: its trial is aborted and goes on when the series does.
     """
     endings: dict[int, TrialEnded] = {}
     queue = list(range(1, plan.repeats + 1))
@@ -88,6 +89,11 @@ async def _trial(plan: SeriesPlan, index: int, watcher: Watcher, breaker: _Break
         folder = plan.folder.trial(index)
         ended = await _attempt(plan, folder, watcher)
         if ended.outcome != "invalid":
+            if ended.outcome == "aborted" and ended.ending == "endpoint":
+                raise EndpointUnusable(
+                    f"the endpoint can answer nothing any more ({ended.reason}): mend it and run "
+                    "`evalstab resume`"
+                )
             breaker.note(ended)
             return ended
         if folder.attempt >= plan.attempts:
