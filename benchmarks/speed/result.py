@@ -22,6 +22,10 @@ class Goal:
         """Whether the figure keeps the limit."""
         return bool(self.value >= self.limit if self.least else self.value <= self.limit)
 
+    def terms(self) -> dict[str, Any]:
+        """The limit, which way it counts, and whether it is met."""
+        return {"limit": self.limit, "least": self.least, "met": self.met}
+
     def __str__(self) -> str:
         """One line for people."""
         sign = "≥" if self.least else "≤"
