@@ -42,13 +42,12 @@ def pacing() -> Iterator[Pacer]:
     with tempfile.TemporaryDirectory(prefix="evalstab-pacer-") as place:
         program, log = Path(place) / "pacer", Path(place) / "sends.txt"
         subprocess.run([cc, "-O2", "-o", str(program), str(SOURCE)], check=True)
-        server = subprocess.Popen([program, log], stdout=subprocess.PIPE, text=True)
-        try:
-            assert server.stdout is not None
-            yield Pacer(server.stdout.readline().split()[1] + "/v1", log, server.pid)
-        finally:
-            server.kill()
-            server.wait()
+        with subprocess.Popen([program, log], stdout=subprocess.PIPE, text=True) as server:
+            try:
+                assert server.stdout is not None
+                yield Pacer(server.stdout.readline().split()[1] + "/v1", log, server.pid)
+            finally:
+                server.kill()
 
 
 def paced(identity: int, rate: int, chunks: int, first_ms: int = 0) -> str:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -189,13 +190,12 @@ def _scoring(wanted: bool) -> Iterator[None]:
         yield
         return
     code = SCORER.format(nice=LOW_PRIORITY)
-    scorer = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": "."}
-    )
-    try:
-        assert scorer.stdout is not None
-        assert scorer.stdout.readline() == b"ready\n"
-        yield
-    finally:
-        scorer.kill()
-        scorer.wait()
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as scorer:
+        try:
+            assert scorer.stdout is not None
+            assert scorer.stdout.readline() == b"ready\n"
+            yield
+        finally:
+            scorer.kill()
