@@ -37,8 +37,10 @@ def answer(facts: Facts) -> Answer:
     reading = _reading(facts)
     if not facts.valid:
         return Answer("invalid" if facts.trials else status, _nothing(facts), ())
-    if len(facts.valid) < facts.planned and status in ("none", "invalid"):
+    if len(facts.valid) < facts.planned and status in ("none", "invalid", "undecided"):
         line = f"{len(facts.valid)} of {facts.planned} trials valid, no verdict."
+        if status == "undecided":
+            line = f"{line} {_verdict_line(facts, verdict, status)}"
     elif status == "none":
         return Answer(status, f"No gate was asked. {reading}", _points(facts))
     else:

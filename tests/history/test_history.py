@@ -160,6 +160,25 @@ def test_unknown_names_are_refused_with_the_nearest(scored: Path, tmp_path: Path
         history(Chosen(endpoint="sim:driftin", reports=tmp_path))
 
 
+def test_several_folders_share_one_store(
+    scored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALSTAB_HISTORY", f"sqlite:///{tmp_path / 'shared.db'}")
+    for rig in ("one", "two"):
+        night(scored, tmp_path / rig, 1)
+        assert [row.id for row in _synced(tmp_path / rig)] == ["night-1"]
+    shutil.rmtree(tmp_path / "one")
+    (tmp_path / "one").mkdir()
+    assert _synced(tmp_path / "one") == []
+    assert len(_synced(tmp_path / "two")) == 1
+    assert not (tmp_path / "two" / "history.sqlite").exists()
+
+
+def _synced(reports: Path) -> list[Any]:
+    with open_store(reports) as store:
+        return store.sync()
+
+
 def test_a_broken_store_is_said(tmp_path: Path) -> None:
     (tmp_path / "history.sqlite").write_bytes(b"no database at all, but long enough" * 40)
     with pytest.raises(FolderError, match="can be removed"), open_store(tmp_path) as store:
