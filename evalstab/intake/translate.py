@@ -57,21 +57,24 @@ class _Events:
     """JSON of server-sent events, or of a whole body, in pieces of any size."""
 
     _tail: bytes = b""
+    _body: bytearray = field(default_factory=bytearray)
     _streamed: bool = False
 
     def feed(self, data: bytes) -> Iterator[Json]:
-        self._tail = (self._tail + data)[-LONGEST_EVENT:]
-        *whole, self._tail = self._tail.split(b"\n")
+        *whole, self._tail = (self._tail + data).split(b"\n")
         for line in whole:
             if line.startswith(b"data:"):
                 self._streamed = True
                 if (event := _decoded(line[5:])) is not None:
                     yield event
-            elif not self._streamed and line[:1] in b"{[" + b' \t}]"':
-                self._tail = line + b"\n" + self._tail
+            elif not self._streamed and len(self._body) < LONGEST_EVENT:
+                self._body += line + b"\n"
+        if len(self._tail) > LONGEST_EVENT:
+            self._tail = b""
 
     def finish(self) -> Iterator[Json]:
-        rest = self._tail.removeprefix(b"data:") if self._streamed else self._tail
+        body, tail = bytes(self._body), self._tail
+        rest = tail.removeprefix(b"data:") if self._streamed else body + tail
         if (event := _decoded(rest)) is not None:
             yield event
 

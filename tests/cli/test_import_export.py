@@ -1,0 +1,148 @@
+"""``evalstab import`` and ``evalstab export`` as their users meet them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from evalstab.workflow.export import neutral
+from tests.cli.program import evalstab
+from tests.intake.opencode_making import FIXTURES, samples
+
+TASK = """
+schema_version = 1
+name = "offers"
+language = "en"
+tools = "free"
+prompt = "prompt.md"
+[[candidates]]
+id = "A"
+[[candidates]]
+id = "B"
+[[candidates]]
+id = "C"
+[[deliverables]]
+path = "ranking.md"
+kind = "ranking"
+format = "numbered-list"
+"""
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    folder = tmp_path / "offers"
+    folder.mkdir()
+    (folder / "task.toml").write_text(TASK)
+    (folder / "prompt.md").write_text("Rank the offers.")
+    return folder
+
+
+def test_sessions_become_series_that_say_what_they_are(task: Path, tmp_path: Path) -> None:
+    stores = samples(tmp_path / "stores")
+    out = tmp_path / "series"
+    options = ("--task", task, "--group-by", "ok|tool_error", "--json")
+    done = evalstab("import", "opencode", stores / "v1", "--out", out, *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "read from the last answers" in done.stderr
+    scores = json.loads(done.stdout)["series"]
+    assert [len(one["trials"]) for one in scores] == [1, 1]
+    (trial,) = scores[0]["trials"]
+    assert trial["active_context_tokens"] == 1290
+    assert trial["speed"]["ttft_s"]["p50"] is None
+    assert "OpenCode stores when" in trial["speed"]["ttft_s"]["p50_reason"]
+    report = (out / "ok" / "report.md").read_text()
+    assert "Imported sessions of another agent (opencode 1.18.33)" in report
+    resumed = evalstab("resume", out / "ok", cwd=tmp_path)
+    assert resumed.returncode == 3
+    assert "was imported" in resumed.stderr
+
+
+def test_what_a_source_cannot_know_is_null_with_its_reason(task: Path, tmp_path: Path) -> None:
+    source = FIXTURES / "claude_code_session.jsonl"
+    options = ("--out", tmp_path / "out", "--task", task, "--json")
+    done = evalstab("import", "claude-code", source, *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    calls = json.loads(done.stdout)["trials"][0]["tool_calls"]
+    assert calls["unfinished"] is None
+    assert "as they were parsed" in calls["unfinished_reason"]
+
+
+def test_without_a_task_the_records_are_kept_and_nothing_is_scored(tmp_path: Path) -> None:
+    source = FIXTURES / "codex_rollout_paginated.jsonl"
+    done = evalstab("import", "codex", source, "--out", tmp_path / "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "name the task" in done.stderr
+    assert (tmp_path / "out" / "trials" / "001" / "events.jsonl").is_file()
+    assert not (tmp_path / "out" / "scores.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("import", "opencod", ".", "--out", "o"), 2, "Did you mean 'opencode'"),
+        (("import", "codex", "nowhere", "--out", "o"), 3, "does not exist"),
+        (("export", "xls", ".", "--output", "o"), 2, "no format 'xls'"),
+        (("export", "csv", ".", "--output", "o"), 3, "holds no series.json"),
+        (("record", "--upstream", "ftp://x", "--out", "o"), 2, "write an address"),
+    ],
+)
+def test_mistakes_are_named(
+    arguments: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
+    done = evalstab(*arguments, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+
+
+def test_a_broken_expression_is_named(tmp_path: Path) -> None:
+    source = FIXTURES / "codex_rollout_paginated.jsonl"
+    options = ("--out", "o", "--group-by", "(")
+    done = evalstab("import", "codex", source, *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "regular expression" in done.stderr
+
+
+def test_one_flat_row_a_trial(tmp_path: Path) -> None:
+    series = tmp_path / "series"
+    run = evalstab("run", "three-notes", "--repeats", "2", "--out", series, "--quiet", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    scores = json.loads((series / "scores.json").read_bytes())
+    scores["trials"][0]["winner"] = "=HYPERLINK(1)"
+    scores["trials"][0]["winners"] = ["a", "@SUM(1)"]
+    (series / "scores.json").write_text(json.dumps(scores))
+    out = tmp_path / "trials.csv"
+    done = evalstab("export", "csv", series, "--output", out, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert [row["index"] for row in rows] == ["1", "2"]
+    assert rows[0]["winner"] == "'=HYPERLINK(1)"
+    assert rows[0]["winners"] == "a;'@SUM(1)"
+    assert float(rows[1]["seconds"]) > 0
+    assert (
+        rows[0]["accuracy.mean_abs_error"] == "" or float(rows[0]["accuracy.mean_abs_error"]) >= 0
+    )
+
+
+def test_parquet_needs_its_extra_and_says_so(tmp_path: Path) -> None:
+    series = tmp_path / "series"
+    evalstab("run", "three-notes", "--repeats", "1", "--out", series, "--quiet", cwd=tmp_path)
+    out = tmp_path / "trials.parquet"
+    done = evalstab("export", "parquet", series, "--output", out, cwd=tmp_path)
+    try:
+        from pyarrow import parquet  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+    except ImportError:
+        assert done.returncode == 3
+        assert "evalstab[parquet]" in done.stderr
+    else:
+        assert parquet.read_table(out).num_rows == 1
+
+
+def test_text_that_looks_like_a_formula_is_neutral_and_numbers_stay() -> None:
+    assert neutral(-1.5) == -1.5
+    assert neutral("note_b") == "note_b"
+    for text in ("=1", "+1", "-1", "@x", "\t=1", " =1", "\uff1d1", "|x", "%x"):
+        assert neutral(text) == f"'{text}"
