@@ -22,10 +22,9 @@ from evalstab.nightly.night import (
     digest_of,
     folder_for,
     new_night,
-    require_readable,
     unfinished,
 )
-from evalstab.nightly.results import results_of
+from evalstab.nightly.results import not_set, results_of
 from evalstab.report.numbers import duration
 from evalstab.series.folder import SERIES_FILE
 from evalstab.series.ladder import is_ladder
@@ -68,8 +67,8 @@ def nightly(settings: NightlySettings, people: People, complain: Announce) -> Ni
     with alone(settings):
         asked = {entry.name: planning.prepared(_item(entry, "")) for entry in settings.series}
         for entry in settings.series:
-            if entry.baseline is not None:
-                require_readable(entry.baseline)
+            if entry.baseline is not None and not Path(entry.baseline).exists():
+                people.announce(f"{entry.name}: {not_set(entry.baseline)}")
         night, clock = _begun(settings, people)
         complain = _once(complain)
         people = replace(people, late=lambda: clock.left <= 0)

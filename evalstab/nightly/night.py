@@ -19,7 +19,7 @@ from typing import Literal
 import msgspec
 
 from evalstab.chat import Json
-from evalstab.errors import EndpointUnusable, FolderError
+from evalstab.errors import EndpointUnusable
 from evalstab.nightly.config import Entry, NightlySettings
 from evalstab.series.files import disk_error, make_folder, write_json
 
@@ -34,7 +34,10 @@ EXIT_ORDER = (3, 4, 5, 6)
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """A series of the night: its folder, how it stands, and drift against both of its bases."""
+    """A series of the night: its folder, how it stands, and drift against both of its bases.
+
+    ``tau`` is the mean Kendall tau with its 95 % interval, None where it cannot be computed.
+    """
 
     folder: str
     id: str
@@ -43,6 +46,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None
     judged: int
     planned: int
+    tau: float | None = None
+    tau_low: float | None = None
+    tau_high: float | None = None
     drift: dict[str, Json | None]
     reading: str
 
@@ -196,13 +202,3 @@ def folder_for(entry: Entry, taken: set[str]) -> str:
         place, number = f"{name}-{number}", number + 1
     taken.add(place)
     return str(Path("reports") / place)
-
-
-def require_readable(path: str) -> Path:
-    """A baseline's path; FolderError where nothing is there."""
-    place = Path(path)
-    if not place.exists():
-        raise FolderError(
-            f"baseline {path} does not exist: evalstab baseline set DIR --name {place.name}"
-        )
-    return place

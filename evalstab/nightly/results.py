@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from evalstab.chat import Json
+from evalstab.gate.keys import find_number
 from evalstab.history.baseline import SCORES
 from evalstab.history.drift import BASELINE, LAST, told_apart
 from evalstab.history.rows import JUDGED, Row
@@ -24,7 +25,9 @@ def results_of(root: Path, baseline: str | None, rows: Sequence[Row]) -> tuple[R
     """A result for every scored series in this folder: one, or one for each rung of a ladder."""
     places = [root / rung.name for rung in open_ladder(root).rungs] if is_ladder(root) else [root]
     scored = [p for p in places if (p / SERIES_FILE).is_file() and (p / SCORES).is_file()]
-    return tuple(_result(place, _base_of(place, root, baseline), rows) for place in scored)
+    return tuple(
+        _result(place, (baseline, _base_of(place, root, baseline)), rows) for place in scored
+    )
 
 
 def scores_of(folder: str | Path) -> Json | None:
@@ -47,7 +50,14 @@ def _base_of(place: Path, root: Path, baseline: str | None) -> Path | None:
     return base if base.is_file() or (base / SCORES).is_file() else None
 
 
-def _result(place: Path, base: Path | None, rows: Sequence[Row]) -> Result:
+def not_set(baseline: str) -> str:
+    """What is said of a baseline that is named and not there."""
+    name = Path(baseline).name
+    return f"baseline {baseline} is not set yet: evalstab baseline set DIR --name {name}"
+
+
+def _result(place: Path, named: tuple[str | None, Path | None], rows: Sequence[Row]) -> Result:
+    baseline, base = named
     scores = scores_of(place) or {}
     series, verdict = scores.get("series") or {}, scores.get("verdict") or {}
     judged = sum(t["outcome"] in JUDGED for t in scores.get("trials") or ())
@@ -55,6 +65,8 @@ def _result(place: Path, base: Path | None, rows: Sequence[Row]) -> Result:
     drift: dict[str, Json | None] = {BASELINE: None, LAST: None}
     if judged >= LEAST and base is not None:
         drift[BASELINE] = drifted(base, place)
+    elif baseline is not None and base is None:
+        drift[BASELINE] = {"problem": not_set(baseline)}
     if earlier is not None:
         drift[LAST] = drifted(earlier, place)
     usable = {key: one for key, one in drift.items() if one is None or "problem" not in one}
@@ -66,6 +78,9 @@ def _result(place: Path, base: Path | None, rows: Sequence[Row]) -> Result:
         reason=verdict.get("reason"),
         judged=judged,
         planned=int(series.get("repeats_planned") or 0),
+        tau=find_number(scores, "stability.kendall_tau.mean"),
+        tau_low=find_number(scores, "stability.kendall_tau.ci_low"),
+        tau_high=find_number(scores, "stability.kendall_tau.ci_high"),
         drift=drift,
         reading=told_apart(usable),
     )

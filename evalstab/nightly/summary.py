@@ -29,8 +29,8 @@ def summary_page(night: Night) -> str:
     """The whole page, ending with a line break."""
     lines = [f"# {escape(headline(night))}", ""]
     lines += [
-        "| series | state | tau of the gate, or why | baseline | last night |",
-        "|---|---|---|---|---|",
+        "| series | state | tau, 95 % interval | because | baseline | last night |",
+        "|---|---|---|---|---|---|",
     ]
     for item in night.items:
         lines += [_row(cells) for cells in _cells(item)]
@@ -54,18 +54,24 @@ def _cells(item: Item) -> Iterator[tuple[str, ...]]:
     for result in item.results:
         size = f" ({result.context // 1000}k)" if result.context and len(item.results) > 1 else ""
         against = (_against(result, BASELINE), _against(result, LAST))
-        yield (f"{item.name}{size}", _state(item, result), _why(item, result), *against)
+        head = (f"{item.name}{size}", _state(item, result), _tau(result))
+        yield (*head, result.reason or item.problem or "", *against)
     if not item.results:
         state = item.status.replace("_", " ")
-        yield (item.name, state, item.problem or "", "–", "–")
+        yield (item.name, state, "–", item.problem or "", "–", "–")
 
 
 def _state(item: Item, result: Result) -> str:
     return f"stopped: {result.state}" if item.status in ("stopped", "cut") else result.state
 
 
-def _why(item: Item, result: Result) -> str:
-    return result.reason or item.problem or ""
+def _tau(result: Result) -> str:
+    if result.tau is None:
+        return "–"
+    told = numbers.decimal(result.tau)
+    if result.tau_low is None or result.tau_high is None:
+        return told
+    return f"{told}, {numbers.interval(result.tau_low, result.tau_high)}"
 
 
 def _against(result: Result, which: str) -> str:
