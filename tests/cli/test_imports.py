@@ -109,16 +109,3 @@ def test_before_the_streams_only_what_speaks_to_the_endpoint_is_loaded(tmp_path:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split()) & set(WATCHED)
     assert loaded <= NETWORK | TASKS | PAGES
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_table_of_commands_says_what_the_commands_say(tmp_path: Path, name: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "evalstab", name, "--help"],
-        capture_output=True,
-        text=True,
-        env=environment(),
-        check=True,
-    )
-    first_words = " ".join(COMMANDS[name].split()[:4])
-    assert first_words in " ".join(done.stdout.split())
