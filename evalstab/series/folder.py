@@ -23,7 +23,7 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError
-from evalstab.series.files import disk_error, make_folder, write_json, write_whole
+from evalstab.series.files import disk_error, make_folder, write_json
 from evalstab.trial.record import record_in
 
 SCHEMA_VERSION = 1
@@ -137,7 +137,10 @@ def claim(root: Path) -> None:
     if not begun and root.is_dir() and any(entry.name not in BEFORE for entry in root.iterdir()):
         raise FolderError(f"{root} is not empty and holds no series: choose another with --out")
     make_folder(root)
-    write_whole(root / STARTING, b"")
+    try:
+        os.close(os.open(root / STARTING, os.O_WRONLY | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise disk_error(root, error) from error
     shutil.rmtree(root / "task", ignore_errors=True)
 
 

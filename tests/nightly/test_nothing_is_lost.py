@@ -6,11 +6,11 @@ undisturbed night with the same simulated seed.
 
 from __future__ import annotations
 
+import fcntl
 import random
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -203,13 +203,12 @@ def test_an_endpoint_that_dies_in_the_night_costs_no_step(tmp_path: Path) -> Non
 
 def test_two_nights_do_not_run_at_once(tmp_path: Path) -> None:
     write_config(tmp_path)
-    running = begin(tmp_path, "nightly", "--quiet")
-    try:
-        wait_until(lambda: list(tmp_path.glob("reports/nightly/*/night.json")), running)
-        time.sleep(0)
-        second = evalstab("nightly", cwd=tmp_path)
-    finally:
-        ended = running.wait(timeout=240)
-    assert ended == 0
+    lock = tmp_path / "reports" / "nightly" / ".lock"
+    lock.parent.mkdir(parents=True)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        second = evalstab("nightly", "--quiet", cwd=tmp_path)
     assert second.returncode == 4
-    assert "another night holds" in second.stderr
+    assert second.stderr.count("another night holds reports/nightly/.lock") == 1
+    assert series_in(tmp_path) == []
+    assert evalstab("nightly", "--quiet", cwd=tmp_path).returncode == 0
