@@ -8,7 +8,7 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError
-from evalstab.measures.score import write_scores
+from evalstab.measures.score import SCHEMA_VERSION, write_scores
 from evalstab.report.write import terminal_summary, write_report
 from evalstab.series.folder import SeriesFolder, open_series
 from evalstab.series.pruned import require_records
@@ -32,13 +32,29 @@ def summary(root: Path) -> str:
     return terminal_summary(folder, read_scores(folder))
 
 
+class _Shape(msgspec.Struct):
+    """What every reader of ``scores.json`` builds on."""
+
+    schema_version: int
+    series: Json
+    trials: list[Json]
+    findings: list[Json]
+    stability: Json
+    verdict: Json
+
+
 def read_scores(folder: SeriesFolder) -> Json:
     """The scores of a series; FolderError where it has not been scored."""
     path = folder.root / SCORES
     if not path.is_file():
         raise FolderError(f"{folder.root} has no scores yet: run `evalstab score {folder.root}`")
+    again = f"run `evalstab score {folder.root}`"
     try:
-        scores: Json = msgspec.json.decode(path.read_bytes(), type=dict)
+        data = path.read_bytes()
+        version = msgspec.json.decode(data, type=_Shape).schema_version
+        scores: Json = msgspec.json.decode(data, type=dict)
     except msgspec.DecodeError as error:
-        raise FolderError(f"{path} cannot be read: {error}; run `evalstab score`") from error
+        raise FolderError(f"{path} cannot be read: {error}; {again}") from error
+    if version > SCHEMA_VERSION:
+        raise FolderError(f"{path} was written by a newer evalstab: upgrade, or {again}")
     return scores
