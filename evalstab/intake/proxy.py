@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import socket
 import struct
+import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
@@ -32,6 +33,9 @@ LARGEST_BODY = 512 << 20
 KEEPALIVE = 3.0
 """Seconds for which an idle connection is used again: less than any known server keeps it, so that
 no request is lost on a connection that the server has just closed."""
+
+SWITCH = 0.0005
+"""Seconds for which writing one exchange down may keep the next one waiting (Python: 0.005)."""
 
 _HOP = frozenset(
     {
@@ -62,32 +66,37 @@ class Proxy:
         began, at = time.monotonic(), time.time()
         raw = await request.read()
         where = route(request.rel_url.raw_path)
-        seen = _Seen(began, self._exchange(request, where.path, raw, at))
+        seen = _Seen(began, self._exchange(request, where.path, at), raw, where.session or "")
         recorded = request.method == "POST" and where.path.endswith(_RECORDED)
-        if recorded:
-            self._name(seen.exchange, request.headers, where.session)
-        self._running[seen.exchange.session] += 1
+        self._running[seen.named] += 1
         try:
             return await self._pass(request, where.path, raw, seen)
         except asyncio.CancelledError:
             seen.exchange.end = "client_closed"
             raise
         finally:
-            if recorded:
-                self._grouping.ended(seen.exchange.session, failed=seen.failed)
+            seen.exchange.t_end = time.monotonic() - seen.began
             # On its own, since a client that leaves ends this function at any moment.
             task = asyncio.create_task(self._done(seen, recorded=recorded))
             self._writing.add(task)
             task.add_done_callback(self._writing.discard)
 
     async def _done(self, seen: _Seen, *, recorded: bool) -> None:
-        """An exchange is over: write it down."""
+        """An exchange is over: find its session, and write it down."""
+        exchange = seen.exchange
         try:
             if recorded:
-                seen.exchange.t_end = time.monotonic() - seen.began
-                await asyncio.to_thread(self.log.write, seen.exchange, seen.texts())
+                exchange.req_body = _json(seen.raw)
+                exchange.req_sha256 = digest(seen.raw)
+                exchange.session = (
+                    seen.named
+                    or named_session(exchange.req_headers, exchange.req_body)
+                    or self._grouping.session(exchange.req_body)
+                )
+                self._grouping.ended(exchange.session, failed=seen.failed)
+                await asyncio.to_thread(self.log.write, exchange, seen.texts())
         finally:
-            self._running[seen.exchange.session] -= 1
+            self._running[seen.named] -= 1
 
     async def written(self) -> None:
         """Wait until all that has ended is written; OSError where the disk refuses."""
@@ -109,7 +118,7 @@ class Proxy:
                 request.method,
                 _url(self.upstream, path + query),
                 data=raw or None,
-                headers=self._sent(request, seen.exchange.session),
+                headers=self._sent(request, seen.named),
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, OSError) as error:
@@ -156,31 +165,24 @@ class Proxy:
         sent.update(self.headers.get(session, {}))
         return sent
 
-    def _exchange(self, request: web.BaseRequest, path: str, raw: bytes, at: float) -> Exchange:
+    def _exchange(self, request: web.BaseRequest, path: str, at: float) -> Exchange:
         return Exchange(
             t_req=at,
             method=request.method,
             path=path,
             upstream=self.upstream,
             req_headers={name.lower(): value for name, value in request.headers.items()},
-            req_body=_json(raw),
-            req_sha256=digest(raw),
-        )
-
-    def _name(self, exchange: Exchange, headers: Mapping[str, str], session: str | None) -> None:
-        exchange.session = (
-            session
-            or named_session(headers, exchange.req_body)
-            or self._grouping.session(exchange.req_body)
         )
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What came so far of one exchange."""
+    """What came so far of one exchange; ``named`` is the session that its path names, if any."""
 
     began: float
     exchange: Exchange
+    raw: bytes
+    named: str
     chunks: list[tuple[float, bytes]] = field(default_factory=list)
 
     @property
@@ -215,6 +217,8 @@ async def proxying(proxy: Proxy, port: int = 0) -> AsyncIterator[str]:
         skip_auto_headers=_OWN,
     ) as client:
         proxy._client = client
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH)
         server = web.Server(proxy.handle, handler_cancellation=True, access_log=None)
         runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await runner.setup()
@@ -226,6 +230,7 @@ async def proxying(proxy: Proxy, port: int = 0) -> AsyncIterator[str]:
         finally:
             await runner.cleanup()
             await proxy.written()
+            sys.setswitchinterval(before)
 
 
 def _url(upstream: str, path: str) -> str:
