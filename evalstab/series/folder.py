@@ -28,7 +28,7 @@ from evalstab.trial.record import record_in
 
 SCHEMA_VERSION = 1
 SERIES_FILE = "series.json"
-BEFORE = frozenset({"truth.json", "calibration"})
+BEFORE = frozenset({"truth.json", "truth.json.new", "calibration"})
 """What may stand in a folder before its series begins."""
 
 STARTING = ".starting"

@@ -7,8 +7,10 @@ undisturbed night with the same simulated seed.
 from __future__ import annotations
 
 import fcntl
+import json
 import random
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -199,6 +201,23 @@ def test_an_endpoint_that_dies_in_the_night_costs_no_step(tmp_path: Path) -> Non
     deaths = [trial["finding_counts"].pop("server.dead", 0) for trial in found["trials"]]
     assert sum(deaths) == 1  # a fault stays a fault; everything else is as if it had not been
     assert found == reference
+
+
+def test_an_interrupted_night_leaves_its_page_and_goes_on(tmp_path: Path) -> None:
+    write_config(tmp_path, TWO)
+    running = begin(tmp_path, "nightly", "--quiet")
+    wait_until(lambda: any(len(events(s)) >= 3 for s in tmp_path.glob("reports/*")), running)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(timeout=240) == 130
+    page = (tmp_path / "reports" / "nightly" / "summary.md").read_text()
+    assert "three-notes on sim:steady" in page
+    night = json.loads(next(tmp_path.glob("reports/nightly/*/night.json")).read_text())
+    assert night["ended"] is None
+    assert night["spent"] > 0
+    done = evalstab("nightly", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "going on with the night of" in done.stderr
+    assert len(series_in(tmp_path)) == 2
 
 
 def test_two_nights_do_not_run_at_once(tmp_path: Path) -> None:
