@@ -74,6 +74,9 @@ def template(command: str) -> tuple[str, ...]:
         raise UsageError(f"--agent {command!r}: {error}; close the quotes") from error
     if not words:
         raise UsageError("--agent: write a command, such as 'opencode run'")
+    if os.sep in words[0]:
+        # It runs in the workspace, and was named from here.
+        words[0] = str(Path(words[0]).expanduser().absolute())
     for word in words:
         for place in _places(word):
             if place not in PLACES:
