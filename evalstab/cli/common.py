@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import io
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -16,6 +19,7 @@ CONDITIONS = "Conditions"
 LIMITS = "Limits"
 OUTPUT = "Output"
 
+_DISK_REFUSES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters, save tab and line feed, and those that turn the direction of writing."""
 
@@ -37,11 +41,26 @@ def silent(_line: str) -> None:
 
 
 def answer(text: str) -> None:
-    """The answer itself, on stdout, without secrets that are known."""
+    """The answer itself, on stdout in UTF-8 whatever the locale, without secrets that are known.
+
+    FolderError where stdout is closed or its disk is full.
+    """
+    from evalstab.errors import FolderError
     from evalstab.redact import scrub_text
 
-    sys.stdout.write(scrub_text(text if text.endswith("\n") else f"{text}\n"))
-    sys.stdout.flush()
+    if sys.stdout is None:
+        raise FolderError("stdout is closed: there is no place for the answer")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        sys.stdout.write(scrub_text(text if text.endswith("\n") else f"{text}\n"))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        raise FolderError(f"stdout cannot be written: {error.strerror}") from error
 
 
 def answer_json(value: Any) -> None:
@@ -79,5 +98,11 @@ def verb(command: _Command) -> _Command:
         except BrokenPipeError:
             sys.stderr.close()
             raise typer.Exit(0) from None
+        except OSError as error:
+            if error.errno not in _DISK_REFUSES:
+                raise
+            where = f" ({error.filename})" if error.filename else ""
+            say(f"error: the disk refused a write: {error.strerror}{where}")
+            raise typer.Exit(3) from None
 
     return wrapped  # type: ignore[return-value]

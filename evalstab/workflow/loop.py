@@ -13,12 +13,15 @@ _T = TypeVar("_T")
 
 
 def on_a_loop(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run on a fresh event loop; SIGINT and SIGTERM end it with Interrupted."""
+    """Run on a fresh event loop; SIGINT, SIGTERM and a lost terminal end it with Interrupted."""
 
     async def guarded() -> _T:
         task = asyncio.current_task()
         if task is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGTERM, task.cancel)
+            if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+                loop.add_signal_handler(signal.SIGHUP, task.cancel)
         return await work
 
     try:
