@@ -98,7 +98,15 @@ def row_of(root: Path, reports: Path) -> Row | None:
         folder = open_series(root)
         scores = msgspec.json.decode((root / SCORES).read_bytes(), type=dict)
         return _row(folder, scores, str(root.relative_to(reports)), stamp_of(root))
-    except (EvalstabError, OSError, msgspec.MsgspecError, KeyError, TypeError, ValueError):
+    except (
+        EvalstabError,
+        OSError,
+        msgspec.MsgspecError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ):
         return None
 
 

@@ -90,6 +90,16 @@ def test_a_series_that_went_or_changed_is_followed(scored: Path, tmp_path: Path)
         assert [row.id for row in store.sync()] == ["night-2"]
 
 
+@pytest.mark.parametrize(
+    "damage", ["[]", "{}", '{"series": 1, "trials": [1]}', '{"series": {}, "trials": {"a": 1}}', ""]
+)
+def test_damaged_scores_are_left_out(scored: Path, tmp_path: Path, damage: str) -> None:
+    night(scored, tmp_path, 1)
+    (night(scored, tmp_path, 2) / "scores.json").write_text(damage)
+    with open_store(tmp_path) as store:
+        assert [row.id for row in store.sync()] == ["night-1"]
+
+
 def test_a_launch_change_is_a_mark_and_an_unknown_one_is_none(scored: Path, tmp_path: Path) -> None:
     for day, launch in enumerate(("unknown", "aaa", "unknown", "aaa", "bbb"), 1):
         night(scored, tmp_path, day, launch=launch)
