@@ -72,7 +72,12 @@ def _show_all(tracks: list[Json]) -> None:
 def _show(track: Json) -> None:
     import sys
 
-    answer(track["name"] + (" (simulated: no model was judged)" if track["simulated"] else ""))
+    from evalstab.text.excerpt import for_terminal
+
+    answer(
+        for_terminal(track["name"])
+        + (" (simulated: no model was judged)" if track["simulated"] else "")
+    )
     cells = [_cells(night) for night in track["nights"][-30:]]
     if len(track["nights"]) > 30:
         answer(f"  the latest 30 of {len(track['nights'])} nights")
@@ -85,9 +90,10 @@ def _show(track: Json) -> None:
             line = "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True))
             answer(f"  {line}".rstrip())
     for mark in track["marks"]:
-        answer(f"  changed before {track['nights'][mark['at']]['created'][:10]}: {mark['what']}")
+        night = track["nights"][mark["at"]]["created"][:10]
+        answer(f"  changed before {night}: {for_terminal(mark['what'])}")
     for step in track["steps"]:
-        answer(f"  {_step(step)}")
+        answer(f"  {for_terminal(_step(step))}")
     answer(f"  {track['reading']}")
     answer("")
 
