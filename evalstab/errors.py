@@ -79,10 +79,15 @@ class Interrupted(EvalstabError):
     exit_code = 130
 
 
+NAMED = 20
+"""Names that a message lists at most."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The mend for an unknown word: the nearest known one, or all known ones."""
     words = sorted(known)
     near = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
     if near:
         return f"Did you mean {near[0]!r}?"
-    return f"Known are: {', '.join(words)}." if words else "None are known."
+    more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
+    return f"Known are: {', '.join(words[:NAMED])}{more}." if words else "None are known."

@@ -79,7 +79,7 @@ def _choose(body: bytes, settings: EndpointSettings) -> Preflight:
     url = settings.base_url
     try:
         served = [m.id for m in msgspec.json.decode(body, type=_Models).data if m.id]
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         raise EndpointUnusable(_not_an_api(url, body)) from None
     if not settings.model:
         if len(served) == 1:
