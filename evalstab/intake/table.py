@@ -99,7 +99,7 @@ def _csv_cells(path: Path, text: str, values: Values | None) -> list[_Cell]:
 def _json_cells(path: Path, text: str, values: Values | None) -> list[_Cell]:
     try:
         data: Any = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(f"{path}: {error}. Mend the JSON there") from error
     if isinstance(data, dict) and isinstance(data.get("trials"), list):
         return _scored(path, data["trials"])
@@ -191,17 +191,24 @@ def _wide(
             yield _Cell(*names, total, place, where)
 
 
+def _shortened(raw: Any) -> str:
+    """A cell as it can be shown: an integer of thousands of digits cannot even be printed."""
+    if isinstance(raw, int) and not isinstance(raw, bool) and raw.bit_length() > 200:
+        return "an integer of hundreds of digits"
+    return repr(str(raw)[:40])
+
+
 def _number(path: Path, where: str, column: str | None, raw: Any) -> float | None:
     """A finite number, None for an empty cell; ``1,5`` is read as 1.5 where no comma separates."""
     if raw is None or (isinstance(raw, str) and not raw.strip()):
         return None
     try:
         value = float(raw.strip().replace(",", ".")) if isinstance(raw, str) else float(raw)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if isinstance(raw, bool) or not abs(value) < LARGEST_SCORE:
         raise InputError(
-            f"{path}: {where}, column {column}: {str(raw)[:40]!r} is no number. "
+            f"{path}: {where}, column {column}: {_shortened(raw)} is no number. "
             "Write a number, or leave the cell empty where there is none"
         )
     return value
