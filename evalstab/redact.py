@@ -34,13 +34,15 @@ PLACEHOLDERS = frozenset(
 """What people write where no key is needed; no secrets."""
 
 _WORDS = (
-    "token|secret|passw(?:or)?d|pwd|passphrase|api_?key|access_?key|secret_?key|private_?key|"
+    "token|secrets?|passw(?:or)?d|pwd?|passphrase|api_?key|access_?key|secret_?key|private_?key|"
     "signing_?key|master_?key|credentials?|creds|pat|bearer|cookie|webhook(?:_url)?|dsn|"
     "license_?key|authorization"
 )
 _NAME = re.compile(rf"(?:^|[_.-])(?:{_WORDS})(?:$|[_.-])|.[_.-](?:key|pass|auth)$", re.IGNORECASE)
 _GLUED = re.compile(r"(?:password|passwd|passphrase|secret|apikey|accesstoken)$", re.IGNORECASE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_VARIABLE = re.compile(r"(?:^|_)PWD?(?:_|$)|(?<!BY)PASS|SECRET|TOKEN(?!S|IZ)|KEY", re.IGNORECASE)
+"""Variables of a foreign process: rather one mark too many than one secret written."""
 _KEPT = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
 
 _SHAPES = re.compile(
@@ -74,7 +76,9 @@ class Redactor:
 
     def env(self, environ: Mapping[str, str]) -> dict[str, str]:
         """An environment without its secrets; what is taken out is remembered."""
-        return {name: self._named(name, value) for name, value in environ.items()}
+        done = {name: self._named(name, value) for name, value in environ.items()}
+        hidden = (name for name in done if _VARIABLE.search(name) and name not in _KEPT)
+        return done | {name: self._taken(done[name]) for name in hidden}
 
     def argv(self, argv: Sequence[str]) -> list[str]:
         """A command line, argument by argument, without its secrets."""

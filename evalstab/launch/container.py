@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from evalstab.launch.model import Evidence, Found, Json, Mark
-from evalstab.launch.start import start_evidence
+from evalstab.launch.start import kept, start_evidence
 from evalstab.reach import Reach
 from evalstab.redact import redactor
 
@@ -78,8 +78,10 @@ def found_in(engine: str, container: Json, image: Json | None) -> Found:
     facts = evidence.facts | _image_facts(container, image, config) | _devices(container, host)
     if shm := _shared_memory(host):
         facts["shm_bytes"] = shm
+    written, left_out = kept(user_env)
     raw = evidence.raw | {
-        "user_env": redactor().env(user_env),
+        "user_env": written,
+        "user_env_not_kept": left_out,
         "entrypoint": redactor().json(config.get("Entrypoint")),
         "cmd": redactor().argv(_words(config.get("Cmd"))),
         "labels": redactor().json(_part(config, "Labels")),
@@ -90,7 +92,7 @@ def found_in(engine: str, container: Json, image: Json | None) -> Found:
     found = Found(
         method="container",
         evidence=[Evidence(rank="configured", source=source, facts=facts, raw=raw)],
-        command=_command(engine, container, user_env, name),
+        command=_command(engine, container, written, name),
         placement=_placement(engine, container, name, made.settings.get("port")),
         incomplete=list(made.incomplete),
         mark=mark_of(container),
@@ -167,7 +169,7 @@ def _command(engine: str, container: Json, user_env: Mapping[str, str], name: st
     config, host = _part(container, "Config"), _part(container, "HostConfig")
     created = _words(config.get("CreateCommand"))
     if created:
-        return shlex.join(redactor().argv(created))
+        return shlex.join(redactor().argv(_without_values(created)))
     words = [engine, "run", "-d", "--name", name]
     words += _gpu_words(container, host)
     if host.get("IpcMode") == "host":
@@ -194,6 +196,19 @@ def _command(engine: str, container: Json, user_env: Mapping[str, str], name: st
     if not entrypoint and not config.get("Cmd"):
         words += [str(container.get("Path") or ""), *_words(container.get("Args"))]
     return shlex.join(redactor().argv(words))
+
+
+def _without_values(words: list[str]) -> list[str]:
+    """A typed command, its ``-e NAME=VALUE`` without the values that may not be written."""
+    done: list[str] = []
+    for word in words:
+        before, name, value = "", "", ""
+        if done and done[-1] in ("-e", "--env"):
+            name, _, value = word.partition("=")
+        elif word.startswith("--env="):
+            before, (name, _, value) = "--env=", word.removeprefix("--env=").partition("=")
+        done.append(f"{before}{name}" if value and not kept({name: value})[0] else word)
+    return done
 
 
 def _gpu_words(container: Json, host: Json) -> list[str]:

@@ -10,9 +10,9 @@ from evalstab.launch.model import Evidence, Json, Rank
 from evalstab.redact import redactor
 
 RELEVANT = re.compile(
-    r"^(?:CUDA_|NCCL_|VLLM_|SGLANG_|SGL_|LLAMA_ARG_|GGML_|TORCH|PYTORCH_|TRITON_|FLASHINFER_|HIP_|"
-    r"ROCR_|HSA_)|^(?:NVIDIA_VISIBLE_DEVICES|OMP_NUM_THREADS|HF_HOME|HF_HUB_OFFLINE|"
-    r"LD_LIBRARY_PATH|LD_PRELOAD)$"
+    r"^(?:CUDA_|NCCL_|VLLM_|SGLANG_|SGL_|LLAMA_|GGML_|OLLAMA_|TORCH|PYTORCH_|TRITON_|FLASHINFER_|"
+    r"OMP_|MKL_|HIP_|ROCR_|HSA_)|^(?:NVIDIA_VISIBLE_DEVICES|HF_HOME|HF_HUB_OFFLINE|HF_HUB_CACHE|"
+    r"TRANSFORMERS_OFFLINE|TOKENIZERS_PARALLELISM|LD_LIBRARY_PATH|LD_PRELOAD)$"
 )
 """Variables that change results, speed, or which cards are used."""
 
@@ -26,6 +26,15 @@ def relevant(env: Mapping[str, str]) -> dict[str, str]:
         for name, value in sorted(env.items())
         if RELEVANT.match(name) and not _OF_THE_IMAGE.match(name)
     }
+
+
+def kept(env: Mapping[str, str]) -> tuple[dict[str, str], int]:
+    """What of an environment may be written, secrets taken out, and how many variables may not.
+
+    The secrets among those that are left out are remembered all the same.
+    """
+    important = relevant(redactor().env(env))
+    return important, len(env) - len(important)
 
 
 def start_evidence(
@@ -44,8 +53,9 @@ def start_evidence(
     if env is None:
         raw["env"] = "unreadable"
     else:
-        raw["env"] = clean.env(dict(sorted(env.items())))
-        if important := relevant(raw["env"]):
+        important, raw["env_not_kept"] = kept(env)
+        raw["env"] = important
+        if important:
             facts["env"] = important
     return Evidence(rank=rank, source=source, facts=facts, raw=raw), made
 

@@ -323,3 +323,35 @@ def test_placement_lies_outside_the_fingerprint() -> None:
 def test_two_unknowns_are_not_equal() -> None:
     nothing = capture(None, Asked(base_url="http://rig.example/v1"))
     assert {d.answer for d in differences(nothing, nothing)} == {"cannot tell"}
+
+
+OF_NO_SERVER = {"MY_PW": "geheim1", "NOTES": "private words", "HOME": "/home/anna"}
+
+
+def test_of_a_process_only_what_bears_on_answers_is_written(tmp_path: Path) -> None:
+    proc = fake_proc(tmp_path)
+    env = OF_NO_SERVER | {"OMP_NUM_THREADS": "4", "LLAMA_API_KEY": "k" * 8, "VLLM_DB_PASS": "p1"}
+    raw = b"".join(f"{name}={value}\0".encode() for name, value in env.items())
+    (proc / "41822" / "environ").write_bytes(raw)
+    found = look_at_process(41822, proc)
+    assert found is not None
+    evidence = found.evidence[0].raw
+    assert sorted(evidence["env"]) == ["LLAMA_API_KEY", "OMP_NUM_THREADS", "VLLM_DB_PASS"]
+    assert evidence["env"]["OMP_NUM_THREADS"] == "4"
+    assert evidence["env_not_kept"] == len(OF_NO_SERVER)
+    written = msgspec.json.encode(found.evidence).decode()
+    assert not [v for v in (*OF_NO_SERVER.values(), "k" * 8, '"p1"') if v in written]
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_of_a_container_only_what_bears_on_answers_is_written(typed: bool) -> None:
+    container = json.loads((FIXTURES / DOCKER[0]).read_text())[0]
+    pairs = [f"{name}={value}" for name, value in OF_NO_SERVER.items()]
+    container["Config"]["Env"] += pairs
+    if typed:
+        words = [word for pair in pairs for word in ("-e", pair)]
+        container["Config"]["CreateCommand"] = ["podman", "run", *words, f"--env={pairs[1]}", "i"]
+    found = found_in("podman", container, None)
+    written = msgspec.json.encode([found.evidence, found.command]).decode()
+    assert not [value for value in OF_NO_SERVER.values() if value in written]
+    assert found.evidence[0].raw["user_env_not_kept"] >= len(OF_NO_SERVER)
