@@ -84,7 +84,12 @@ _PAIRWISE = (
         *_AGREEMENT,
         source="Arvesen 1969",
     ),
-    _fact("kendall_tau.ci_high", "The upper limit.", *_AGREEMENT),
+    _fact(
+        "kendall_tau.ci_high",
+        "The upper limit; with 3 trials, or where all pairs agree equally, as wide as if one trial "
+        "had two neighbours swapped.",
+        *_AGREEMENT,
+    ),
     _fact("kendall_tau.min", "The least agreeing pair of trials.", *_AGREEMENT),
     _fact("kendall_tau.pairs", "Pairs of trials that have a tau.", "pairs", "0 and more"),
     _fact(

@@ -140,6 +140,27 @@ def test_identical_trials_are_not_certain() -> None:
     assert one_swap.high == pytest.approx(0.999, abs=5e-4)
 
 
+@pytest.mark.parametrize("trials", [3, 4, 5])
+def test_equal_pairs_leave_room_above_the_mean(trials: int) -> None:
+    places = np.tile(ELEVEN, (trials, 1))
+    for row in range(trials):
+        places[row, [2 * row, 2 * row + 1]] = places[row, [2 * row + 1, 2 * row]]
+    mean = kendall.mean_tau(places).value
+    interval = intervals.tau_interval(places)
+    assert mean is not None
+    assert mean < 1
+    assert interval.low is not None
+    assert interval.high is not None
+    assert interval.low < mean < mean + 0.01 < interval.high < 1
+
+
+def test_three_nearly_equal_pairs_leave_room_above_the_mean() -> None:
+    pairs = np.array([[np.nan, 0.73, 0.74], [0.73, np.nan, 0.73], [0.74, 0.73, np.nan]])
+    interval = intervals.reg_interval(pairs, 2 / 55)
+    assert interval.high is not None
+    assert interval.high > 0.8
+
+
 def test_the_winner_interval_of_the_five_run_table_is_everything() -> None:
     sets = [frozenset({j}) for j in (10, 10, 10, 8, 5)]
     interval = intervals.winner_agreement_interval(sets)
