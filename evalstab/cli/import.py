@@ -20,42 +20,47 @@ evalstab import proxy recorded --out reports/recorded --task eleven-profiles
 """  # noqa: E501
 
 
+SourceName = Annotated[
+    str,
+    typer.Argument(
+        help="opencode, codex, claude-code or proxy.", metavar="FORMAT", show_default=False
+    ),
+]
+Store = Annotated[Path, typer.Argument(help="A store, or a folder of them.", show_default=False)]
+Out = Annotated[
+    Path,
+    typer.Option(
+        help="The series folder; several groups become a folder each below it.",
+        rich_help_panel=OUTPUT,
+        show_default=False,
+    ),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option(help="The task that the sessions worked on.", rich_help_panel=BASIC),
+]
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        help="One series for each task-title, directory, or match of a regular expression in "
+        "title, prompt or folder.",
+        rich_help_panel=BASIC,
+        metavar="task-title|directory|REGEX",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the scores.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No prose.", rich_help_panel=OUTPUT)]
+
+
 @verb
 def command(
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="opencode, codex, claude-code or proxy.", metavar="FORMAT", show_default=False
-        ),
-    ],
-    path: Annotated[Path, typer.Argument(help="A store, or a folder of them.", show_default=False)],
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="The series folder; several groups become a folder each below it.",
-            rich_help_panel=OUTPUT,
-            show_default=False,
-        ),
-    ],
-    task: Annotated[
-        str | None,
-        typer.Option(help="The task that the sessions worked on.", rich_help_panel=BASIC),
-    ] = None,
-    group_by: Annotated[
-        str | None,
-        typer.Option(
-            help="One series for each task-title, directory, or match of a regular expression in "
-            "title, prompt or folder.",
-            rich_help_panel=BASIC,
-            metavar="task-title|directory|REGEX",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the scores.", rich_help_panel=OUTPUT)
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No prose.", rich_help_panel=OUTPUT)
-    ] = False,
+    source: SourceName,
+    path: Store,
+    out: Out,
+    task: TaskName = None,
+    group_by: GroupBy = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Make series of sessions that agents left; read-only, and judged like our own trials."""
     from evalstab.workflow.imports import ImportRequest, import_sessions

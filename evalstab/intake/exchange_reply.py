@@ -55,21 +55,49 @@ def attempt_of(
 ) -> Attempt:
     """The attempt that an exchange was; ``began`` is when its trial began, for its clock."""
     asked = asked or asked_of(exchange)
-    at = stamp(exchange.t_req)
     if exchange.status is not None and exchange.status >= 300:
-        raw = "".join(text for _, text in exchange.chunks).encode("utf-8", "replace")
-        judged = read_error_body(exchange.status, exchange.resp_headers, raw, asked)
-        reply, error, findings = judged
-        return Attempt(
-            number=number,
-            at=at,
-            status=exchange.status,
-            error=error,
-            reply=reply,
-            findings=findings,
-            action="end_trial",
-            clock=_clock(exchange, began, [], []),
-        )
+        return _refused(exchange, asked, began, number)
+    reader, times, counts = _reread(exchange, asked)
+    clock = _clock(exchange, began, times, counts)
+    kind = _ENDS[exchange.end]
+    if exchange.end == "client_closed":
+        kind = _left(exchange, settled=reader.done or reader.settled)
+    if not reader.settled and (told := _assembled(exchange)) is not None:
+        return msgspec.structs.replace(told.attempt(exchange.t_req), number=number, clock=clock)
+    cause = None if kind == "closed" else _CAUSES.get(exchange.end)
+    reply, findings = reader.finish(StreamEnd(kind, cause))
+    whole = reader.settled or reader.done or (kind == "closed" and reply is not None)
+    return Attempt(
+        number=number,
+        at=stamp(exchange.t_req),
+        status=exchange.status,
+        error=cause,
+        reply=reply,
+        findings=findings,
+        action="accept" if whole and reply is not None else "end_trial",
+        clock=clock,
+    )
+
+
+def _refused(exchange: Exchange, asked: Asked, began: float | None, number: int) -> Attempt:
+    """An answer that is an error by its status."""
+    assert exchange.status is not None
+    raw = "".join(text for _, text in exchange.chunks).encode("utf-8", "replace")
+    judged = read_error_body(exchange.status, exchange.resp_headers, raw, asked)
+    return Attempt(
+        number=number,
+        at=stamp(exchange.t_req),
+        status=exchange.status,
+        error=judged[1],
+        reply=judged[0],
+        findings=judged[2],
+        action="end_trial",
+        clock=_clock(exchange, began, [], []),
+    )
+
+
+def _reread(exchange: Exchange, asked: Asked) -> tuple[ReplyReader, list[float], list[int]]:
+    """The reader after all pieces of an answer, and when how many chunks came."""
     reader, wire = ReplyReader(asked), SseReader()
     form = translator(kind_of(exchange.path))
     times: list[float] = []
@@ -81,25 +109,7 @@ def attempt_of(
             counts.append(chunks)
     for event in [*wire.feed(form.finish()), *wire.finish()]:
         reader.feed(event)
-    kind = _ENDS[exchange.end]
-    if exchange.end == "client_closed":
-        kind = _left(exchange, settled=reader.done or reader.settled)
-    if not reader.settled and (told := _assembled(exchange)) is not None:
-        clock = _clock(exchange, began, times, counts)
-        return msgspec.structs.replace(told.attempt(exchange.t_req), number=number, clock=clock)
-    cause = None if kind == "closed" else _CAUSES.get(exchange.end)
-    reply, findings = reader.finish(StreamEnd(kind, cause))
-    whole = reader.settled or reader.done or (kind == "closed" and reply is not None)
-    return Attempt(
-        number=number,
-        at=at,
-        status=exchange.status,
-        error=cause,
-        reply=reply,
-        findings=findings,
-        action="accept" if whole and reply is not None else "end_trial",
-        clock=_clock(exchange, began, times, counts),
-    )
+    return reader, times, counts
 
 
 def _left(exchange: Exchange, *, settled: bool) -> EndKind:

@@ -197,17 +197,8 @@ async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
     log.unlink(missing_ok=True)
     make_folder(trial.path)
     Workspace.create(desk / "workspace", task.inputs)
-    key = os.environ.get(settings.api_key_env) or "none"
-    remember(key)
     site.headers[name] = dict(settings.headers) | _own_header(site, trial)
-    errand = Errand(
-        prompt=_prompt(task),
-        base_url=f"{site.url}/s/{name}{urlsplit(settings.base_url).path.rstrip('/')}",
-        model=settings.model,
-        workspace=(desk / "workspace").resolve(),
-        api_key=key,
-        seconds=max_seconds(task, settings),
-    )
+    errand = _errand(site, name, (desk / "workspace").resolve())
     try:
         end = await carry_out(site.words, errand, trial.path / AGENT_LOG)
     except OSError as error:
@@ -223,15 +214,34 @@ async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
             f"the agent asked the endpoint nothing (exit code {end.code}): {end.last_words}. Its "
             f"output is in {trial.path / AGENT_LOG}; does it use {{base_url}} or OPENAI_BASE_URL?"
         )
-    if task.spec.tools == "none" and session.answer:
-        write_whole(trial.workspace / ANSWER_FILE, session.answer.encode("utf-8", "replace"))
     session = replace(session, ended=_ending(session, end))
+    await asyncio.to_thread(_keep, session, site, trial)
+    return session.ended
+
+
+def _errand(site: _Site, name: str, workspace: Path) -> Errand:
+    task, settings = site.prepared.task, site.prepared.settings
+    key = os.environ.get(settings.api_key_env) or "none"
+    remember(key)
+    return Errand(
+        prompt=_prompt(task),
+        base_url=f"{site.url}/s/{name}{urlsplit(settings.base_url).path.rstrip('/')}",
+        model=settings.model,
+        workspace=workspace,
+        api_key=key,
+        seconds=max_seconds(task, settings),
+    )
+
+
+def _keep(session: Session, site: _Site, trial: TrialFolder) -> None:
+    """Write the record, and the answer of a task without tools."""
+    if site.prepared.task.spec.tools == "none" and session.answer:
+        write_whole(trial.workspace / ANSWER_FILE, session.answer.encode("utf-8", "replace"))
     record = Record(trial.record)
     try:
-        await asyncio.to_thread(session.write, record, site.folder.file.id, trial.index)
+        session.write(record, site.folder.file.id, trial.index)
     finally:
         record.close()
-    return session.ended
 
 
 def _own_header(site: _Site, trial: TrialFolder) -> Json:

@@ -248,20 +248,9 @@ def _series_file(
             },
         },
         work=_work(task, source),
-        conditions={
-            "model": model or UNKNOWN,
-            "quant": UNKNOWN,
-            "engine": UNKNOWN,
-            "launch": UNKNOWN,
-            "hardware": UNKNOWN,
-            "agent": source.name,
-            "agent_versions": versions_seen,
-            "context": None,
-            "groups": 1,
-            "concurrency": 1,
-            "cache": UNKNOWN,
-            "shuffle": False,
-        },
+        conditions=dict.fromkeys(("quant", "engine", "launch", "hardware", "cache"), UNKNOWN)
+        | {"model": model or UNKNOWN, "agent": source.name, "agent_versions": versions_seen}
+        | {"context": None, "groups": 1, "concurrency": 1, "shuffle": False},
         repeats=len(sessions),
         seed=0,
         settings={},
