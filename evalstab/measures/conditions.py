@@ -35,9 +35,9 @@ def _series_finding(code: str, **detail: Any) -> Finding:
 
 
 def _no_variation(series: SeriesView) -> Iterator[Finding]:
-    outputs = {trial.facts.output for trial in series.judged}
-    if len(series.judged) > 1 and len(outputs) == 1:
-        yield _series_finding("series.no_variation", trials=len(series.judged))
+    outputs = {trial.facts.output for trial in series.answered}
+    if len(series.answered) > 1 and len(outputs) == 1:
+        yield _series_finding("series.no_variation", trials=len(series.answered))
 
 
 def _fixed_seed(series: SeriesView) -> Iterator[Finding]:

@@ -30,11 +30,11 @@ _BEFORE, _AFTER = 80, 160
 
 def compute(series: SeriesView) -> Measured:
     """Shares of pairs that agree, the step where they part, and one such place in both texts."""
-    pairs = list(_pairs(series.judged))
+    pairs = list(_pairs(series.answered))
     values: Json = {"pairs": len(pairs)}
     parts = [_parting(one, other) for one, other in pairs]
     if not pairs:
-        reason = "no two trials had identical requests"
+        reason = "no two answered trials had identical requests"
         for key in ("identical_first_answers", "identical_throughout", "first_step", "example"):
             put(values, key, None, reason)
     else:

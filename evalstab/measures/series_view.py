@@ -59,6 +59,11 @@ class SeriesView:
         return [trial for trial in self.trials if trial.judged]
 
     @property
+    def answered(self) -> list[ScoredTrial]:
+        """The judged trials in which at least one answer arrived: only these can be compared."""
+        return [trial for trial in self.judged if trial.facts.answers]
+
+    @property
     def simulated(self) -> bool:
         """Whether the endpoint was the embedded simulator."""
         endpoint = self.file.endpoint

@@ -21,14 +21,14 @@ def compute(series: SeriesView) -> Measured:
     """The stability block over all judged trials, in order of their index."""
     candidates = series.task.candidates
     trials = series.judged
-    outputs = len({trial.facts.output for trial in trials})
+    outputs = [trial.facts.output for trial in series.answered]
     totals = _totals(trials, candidates)
     block = stability_block(
         places_from_rankings([trial.values["ranking"] for trial in trials], candidates),
         totals,
         candidates,
         order_in_time=series.condition("concurrency") in (None, 1),
-        distinct_outputs=outputs if trials else None,
+        distinct_outputs=len(set(outputs)) if len(outputs) > 1 else None,
         noise_ceiling=_ceiling(series, totals),
     )
     values: Json = {"trials": [trial.index for trial in trials]}

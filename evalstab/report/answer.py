@@ -10,6 +10,7 @@ from evalstab.chat import Json
 from evalstab.findings import CODES, UNFINISHED
 from evalstab.report import imported, labels, numbers
 from evalstab.report.facts import Facts, block, index, is_complete, number, numbers_of
+from evalstab.report.lost import lost_trials, told_losses
 from evalstab.report.page import Answer, Status
 from evalstab.report.sure import rate_sure, tau_sure
 from evalstab.series.folder import SeriesFolder
@@ -136,6 +137,9 @@ def _of_series(facts: Facts, code: str) -> Json | None:
 
 def _reading(facts: Facts) -> str:
     ranked = len(facts.ranked)
+    lost = lost_trials(facts.valid)
+    if ranked == 0 and lost and len(lost) == len(facts.valid):
+        return f"No trial delivered a usable ranking: {told_losses(lost)}; the model is not judged."
     if ranked == 0:
         return "No trial delivered a usable ranking: its stability cannot be judged."
     if ranked == 1:
@@ -220,6 +224,8 @@ def _scale(facts: Facts) -> str:
 def _faults(facts: Facts) -> str:
     per_trial = [_model_faults(t) for t in facts.valid]
     hit = Counter(name for names in per_trial for name in names)
+    if not hit and facts.valid and len(lost_trials(facts.valid)) == len(facts.valid):
+        return "Faults of the model: not known, something else ended every trial."
     if not hit:
         return f"Faults of the model: none found in {numbers.plural(len(facts.valid), 'trial')}."
     ordered = sorted(hit.items(), key=lambda item: (-item[1], item[0]))

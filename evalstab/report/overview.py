@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from evalstab.chat import Json
@@ -18,6 +19,7 @@ from evalstab.report.facts import (
     numbers_of,
     reason,
 )
+from evalstab.report.lost import lost_trials
 from evalstab.report.page import Align, Block, Bullets, Paragraph, Section, Table
 
 MANY = 12
@@ -82,18 +84,22 @@ def attrition(facts: Facts) -> Section:
     series = facts.series
     attempts, invalid = number(series, "attempts"), number(series, "invalid")
     failed = sum(t.get("outcome") == "failed" for t in facts.valid)
+    lost = Counter(str(t.get("cause")) for t in lost_trials(facts.valid))
+    others = f" ({numbers.count(lost.total())} ended by something else)" if lost else ""
     lines = [
         f"Planned {numbers.count(facts.planned)}, attempts "
-        f"{numbers.UNKNOWN if attempts is None else numbers.count(attempts)}, spoilt and not "
-        f"scored {numbers.UNKNOWN if invalid is None else numbers.count(invalid)}.",
-        f"Valid {numbers.count(len(facts.valid))}, of these failed {numbers.count(failed)} and "
-        f"without a ranking {numbers.count(len(facts.valid) - len(facts.ranked))}: failures of "
+        f"{numbers.UNKNOWN if attempts is None else numbers.count(attempts)}, set aside "
+        f"and not scored {numbers.UNKNOWN if invalid is None else numbers.count(invalid)}.",
+        f"Valid {numbers.count(len(facts.valid))}, of these failed {numbers.count(failed)}{others} "
+        f"and without a ranking {numbers.count(len(facts.valid) - len(facts.ranked))}: failures of "
         "the model are results and stay in.",
     ]
     for cause, times in (series.get("attrition") or {}).items():
         known = CODES.get(str(cause))
         side = f" ({known.side}: {known.meaning})" if known else ""
-        lines.append(f"Lost to {labels.name(cause)}{side}: {numbers.count(times)}.")
+        kept = lost[str(cause)]
+        within = f", of these scored as failed {numbers.count(kept)}" if kept else ""
+        lines.append(f"Lost to {labels.name(cause)}{side}: {numbers.count(times)}{within}.")
     return Section("Attempts and losses", (Bullets(tuple(lines)),))
 
 

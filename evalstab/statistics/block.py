@@ -143,7 +143,7 @@ def stability_block(
     points = _usable_scores(scores, table.shape)
     n, ranked = len(table), int(ranked_rows(table).sum())
     taus = pair_taus(table)
-    unknown = Value.undefined("outputs were not compared")
+    unknown = Value.undefined("there are no two outputs to compare")
     return StabilityBlock(
         trials_ranked=ranked,
         trials_unranked=n - ranked,

@@ -13,6 +13,7 @@ from evalstab.gate.next import Asked, commands
 from evalstab.gate.policy import Policy, load_policy, parse_policy
 from evalstab.gate.verdict import Circumstances, judge
 from evalstab.measures.score import Judge
+from evalstab.report.lost import OVERFLOW, lost_trials, side_of_loss, told_loss
 from evalstab.series.files import write_json
 from evalstab.series.folder import SeriesFolder
 from evalstab.settings import read_config
@@ -93,12 +94,13 @@ def untestable(scores: Json, folder: SeriesFolder) -> str | None:
     called = any(t["tool_calls"]["total"] or t["tool_calls"]["unfinished"] for t in valid)
     if not valid or called or any(t["ranking"] for t in valid):
         return None
-    if all(str(trial.get("cause")).startswith(("stream.", "server.")) for trial in valid):
-        why = f"{valid[-1]['cause']}: {valid[-1]['reason']}"[:240]
-        return (
-            f"no trial was answered: {why}; look at the server with `evalstab check`, then start "
-            "the series anew"
-        )
+    if len(lost_trials(valid)) == len(valid):
+        last = valid[-1]
+        advice = "look at the server with `evalstab check`, then start the series anew"
+        if last["cause"] == OVERFLOW:
+            advice = "ask for a smaller --context, or start the server with a larger one"
+        side = side_of_loss(last)
+        return f"no trial came to an answer, by the {side}: {told_loss(last)}; {advice}"
     task = load_task(folder.task_folder, folder.file.task.get("overrides"))
     if task.spec.tools == "none":
         return None

@@ -188,7 +188,7 @@ def test_trials_with_other_seeds_have_no_identical_requests(tmp_path: Path) -> N
     ]
     found = score_series(_series(tmp_path, trials), detect_languages=False)["divergence"]
     assert found["pairs"] == 0
-    assert found["example_reason"] == "no two trials had identical requests"
+    assert found["example_reason"] == "no two answered trials had identical requests"
 
 
 def test_the_deviation_from_the_target_is_an_outcome(tmp_path: Path) -> None:
