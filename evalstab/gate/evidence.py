@@ -140,11 +140,13 @@ def evidence_of(scores: Json, repeats: int) -> Evidence:
 def lost_attempts(scores: Json) -> Counter[str]:
     """Attempts that something other than the model spoilt, by cause.
 
-    Trials that failed by the model's own doing, and those that are not finished yet, are no loss.
+    Trials that failed by the model's own doing, and those that are not finished yet, are no loss;
+    one that the endpoint cut off is, until it has been resumed.
     """
     lost = Counter({str(k): int(v) for k, v in (find(scores, "series.attrition") or {}).items()})
     for trial in scores["trials"]:
-        if trial["outcome"] != "invalid" and "cause" in trial:
+        cut_off = trial["outcome"] == "aborted" and str(trial.get("cause")) in CODES
+        if trial["outcome"] != "invalid" and "cause" in trial and not cut_off:
             lost[str(trial["cause"])] -= 1
     return +lost
 

@@ -76,6 +76,14 @@ _NAMED = (
 )
 """Objects whose values are numbers, by any name."""
 
+_CANDIDATES = (
+    ("trial_winner:", False),
+    ("stability.candidates.", True),
+    ("stability.winner.counts.", False),
+    ("trials.totals.", False),
+)
+"""Beginnings of keys that name a candidate, and whether a number of its own stands behind it."""
+
 _OWN = (
     *(f"series.{key}" for key in ("repeats_planned", "repeats_done", "attempts", "invalid")),
     "series.context_target",
@@ -155,6 +163,16 @@ def check_count_key(key: str) -> None:
         known = [f.key for m in TRIAL_MEASURES for f in m.facts if f.unit == "yes or no"]
         if rest not in known:
             raise ValueError(f"unknown yes/no value {rest!r}. {_hint(rest, known)}")
+
+
+def candidate_of(key: str) -> str | None:
+    """The candidate that a key names; None for a key that names none."""
+    for prefix, end in _CANDIDATES:
+        if not key.startswith(prefix):
+            continue
+        rest = key.removeprefix(prefix)
+        return rest.rpartition(".")[0] if end else rest
+    return None
 
 
 def counts_attempts(key: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,14 +80,20 @@ def require_possible(policy: Policy, candidates: int | None) -> None:
     told = [f"rule {i.rule.name!r}: {i.why}" for i in found]
     numbers = [i.needed for i in found]
     if None in numbers:
-        mend = "No number of trials up to 400 would do: lower the threshold."
+        mend = f"No number of trials up to {MOST_TRIALS} would do: take {_easier(found)}."
     else:
         most = max(number for number in numbers if number is not None)
-        mend = f"It would need {most} trials: --repeats {most}, or a lower threshold."
+        mend = f"It would need {most} trials: a series with --repeats {most}, or {_easier(found)}."
     raise ConfigError(
         f"gate {policy.name!r} cannot pass within its {policy.repeats} planned trials. "
         f"{'; '.join(told)}. {mend}"
     )
+
+
+def _easier(found: Sequence[Impossible]) -> str:
+    """Which threshold would be easier to keep: a lower one for at least, a higher for at most."""
+    words = {"lower" if one.rule.upward else "higher" for one in found}
+    return f"a {' or '.join(sorted(words, reverse=True))} threshold"
 
 
 def impossible(policy: Policy, candidates: int | None) -> list[Impossible]:

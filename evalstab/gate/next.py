@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from evalstab.chat import Json
-from evalstab.gate.looks import next_look
-from evalstab.gate.policy import Policy
+from evalstab.gate.looks import impossible, next_look
+from evalstab.gate.policy import Policy, load_policy
 
 SHORT = 16_000
 FEW_TRIALS = 5
@@ -27,7 +27,8 @@ LONGER = "acceptance"
 class Asked:
     """How a series was asked for, so that it can be asked for again with one thing changed.
 
-    ``target`` are the options that name the endpoint; ``conditions`` those of series.json.
+    ``target`` are the options that name the endpoint; ``conditions`` those of series.json;
+    ``gates`` the ``[gates]`` of evalstab.toml.
     """
 
     folder: str
@@ -37,6 +38,7 @@ class Asked:
     conditions: Json
     candidates: int
     simulated: bool = False
+    gates: Mapping[str, Json] = field(default_factory=dict)
 
 
 def commands(verdict: Json, policy: Policy, asked: Asked) -> list[str]:
@@ -56,6 +58,8 @@ def commands(verdict: Json, policy: Policy, asked: Asked) -> list[str]:
 def _undecided(verdict: Json, policy: Policy, asked: Asked) -> Iterator[str]:
     done, planned = int(verdict["trials"]), int(verdict["planned"])
     following = next_look(policy, planned, done)
+    if impossible(policy.with_repeats(planned), asked.candidates):
+        following = None
     if following is not None:
         yield _line("resume", asked.folder, "--repeats", str(following))
         return
@@ -66,8 +70,17 @@ def _undecided(verdict: Json, policy: Policy, asked: Asked) -> Iterator[str]:
 
 def _longer(verdict: Json, policy: Policy, asked: Asked) -> Iterator[str]:
     """More trials under the longer gate, where this one's plan is used up."""
-    if policy.name != LONGER and int(verdict["trials"]) < 20:
+    longer = longer_gate(policy, asked.candidates, asked.gates)
+    if longer is not None and int(verdict["trials"]) < 20:
         yield _line("resume", asked.folder, "--gate", LONGER, "--repeats", "20")
+
+
+def longer_gate(policy: Policy, candidates: int, gates: Mapping[str, Json]) -> Policy | None:
+    """The gate to go on under after this one; None where it is this one, or it cannot pass."""
+    if policy.name == LONGER:
+        return None
+    longer = load_policy(LONGER, gates).with_repeats(20)
+    return None if impossible(longer, candidates) else longer
 
 
 def _failed(verdict: Json, asked: Asked) -> Iterator[str]:

@@ -11,7 +11,7 @@ rules = [
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from evalstab.chat import Json
 from evalstab.errors import ConfigError, nearest
-from evalstab.gate.keys import check_count_key, check_key, check_metric_key
+from evalstab.gate.keys import candidate_of, check_count_key, check_key, check_metric_key
 from evalstab.settings import read_toml, validated
 
 FOLDER = Path(__file__).parent / "policies"
@@ -168,6 +168,17 @@ def load_policy(name: str, gates: Mapping[str, Json]) -> Policy:
         raise ConfigError(f"unknown gate {name!r}. {nearest(name, [*gates, *shipped()])}")
     table = read_toml(path)
     return parse_policy({"name": path.stem} | table, str(path) if path != FOLDER else name)
+
+
+def require_known(policy: Policy, candidates: Sequence[str]) -> None:
+    """ConfigError, with the nearest known one, for a rule about a candidate that there is not."""
+    for rule in policy.rules:
+        who = candidate_of(rule.key)
+        if who is not None and candidates and who not in candidates:
+            raise ConfigError(
+                f"gate {policy.name!r}: rule {rule.name!r}: the task has no candidate {who!r}. "
+                f"{nearest(who, candidates)}"
+            )
 
 
 def parse_policy(table: Json, where: str) -> Policy:

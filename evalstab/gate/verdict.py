@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from evalstab.chat import Json
 from evalstab.gate.answer import Judged, Status, percent
 from evalstab.gate.counts import judge_count, judge_rate, judge_value
-from evalstab.gate.evidence import Evidence, evidence_of, unseen
+from evalstab.gate.evidence import Evidence, evidence_of, lost_attempts, unseen
 from evalstab.gate.looks import looks_of, next_look
 from evalstab.gate.metric import judge_metric
 from evalstab.gate.policy import Policy
@@ -102,8 +102,8 @@ def _status(
     needed = min(policy.min_valid, evidence.planned)
     if about.untestable is not None:
         return "invalid", about.untestable
-    if evidence.number < needed and evidence.ended:
-        return "invalid", f"{evidence.number} valid trials, {needed} are needed for a verdict"
+    if not evidence.number or (evidence.number < needed and evidence.ended):
+        return "invalid", _too_few(evidence, needed)
     if "fail" in by:
         return "fail", f"not kept: {', '.join(by['fail'])}"
     if "invalid" in by:
@@ -113,11 +113,21 @@ def _status(
     return "pass", f"all {len(judged)} rules kept after {evidence.number} trials"
 
 
+def _too_few(evidence: Evidence, needed: int) -> str:
+    if evidence.number:
+        return f"{evidence.number} valid trials, {needed} are needed for a verdict"
+    if lost_attempts(evidence.scores):
+        return "no valid trial: the endpoint or the rig spoilt all of them"
+    return "no valid trial: none has ended yet"
+
+
 def _more(
     policy: Policy, evidence: Evidence, judged: Sequence[Judged], status: Status
 ) -> tuple[int | None, str]:
     if status in ("pass", "fail"):
         return 0, ""
+    if not evidence.number:
+        return None, "there is no trial to judge by"
     open_ = [one for one in judged if one.status == "undecided"]
     known = [one.more for one in open_ if one.more and not one.waits]
     if not open_ or not known:

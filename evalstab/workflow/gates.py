@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -10,7 +11,7 @@ from evalstab.chat import Json
 from evalstab.errors import FolderError
 from evalstab.gate.looks import require_possible
 from evalstab.gate.next import Asked, commands
-from evalstab.gate.policy import Policy, load_policy, parse_policy
+from evalstab.gate.policy import Policy, load_policy, parse_policy, require_known
 from evalstab.gate.verdict import Circumstances, judge
 from evalstab.measures.score import Judge
 from evalstab.report.lost import OVERFLOW, lost_trials, side_of_loss, told_loss
@@ -32,10 +33,14 @@ class Chosen:
     chosen_after: int = 0
 
 
-def policy_for(name: str, candidates: int, repeats: int | None = None) -> Policy:
-    """A gate by name or file, for a task; ConfigError for one that cannot pass as planned."""
+def policy_for(name: str, candidates: Sequence[str], repeats: int | None = None) -> Policy:
+    """A gate by name or file, for a task with these candidates.
+
+    ConfigError for one that cannot pass as planned, or that names a candidate of no such task.
+    """
     policy = load_policy(name, read_config().gates).with_repeats(repeats)
-    require_possible(policy, candidates)
+    require_known(policy, candidates)
+    require_possible(policy, len(candidates))
     return policy
 
 
@@ -135,6 +140,7 @@ def asked(folder: SeriesFolder, scores: Json) -> Asked:
         conditions=file.conditions,
         candidates=len(scores["stability"].get("candidates") or ()),
         simulated=bool(file.endpoint.get("simulated")),
+        gates=read_config().gates,
     )
 
 

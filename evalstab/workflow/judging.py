@@ -8,7 +8,8 @@ from evalstab.chat import Json
 from evalstab.errors import FolderError
 from evalstab.gate.evidence import evidence_of
 from evalstab.gate.junit import junit
-from evalstab.gate.policy import Policy, load_policy
+from evalstab.gate.looks import require_possible
+from evalstab.gate.policy import Policy, load_policy, require_known
 from evalstab.measures.score import SCORES_FILE
 from evalstab.report.write import write_report
 from evalstab.series.files import write_json, write_whole
@@ -29,7 +30,8 @@ def judge_series(
 
     Scores it first where that has not been done. The verdict goes into scores.json and the report,
     and another gate than the series' own is remembered as chosen afterwards; where the folder
-    cannot be written, that is said, and the verdict is given all the same.
+    cannot be written, that is said, and the verdict is given all the same. ConfigError for a gate
+    that cannot pass within its planned trials, unless it is the series' own.
     """
     folder = open_series(root)
     scores = read_scores(folder) if (root / SCORES_FILE).is_file() else score(root)
@@ -56,9 +58,13 @@ def _chosen(folder: SeriesFolder, name: str | None, scores: Json, announce: Anno
     if name is None:
         announce(f"this series was begun without a gate: judged by {DEFAULT_GATE!r}")
     policy = load_policy(name or DEFAULT_GATE, read_config().gates)
+    candidates = list(scores["stability"].get("candidates") or ())
+    require_known(policy, candidates)
     if own is not None and _same_rules(own.policy, policy):
         return own
-    return Chosen(policy, evidence_of(scores, policy.repeats).number)
+    evidence = evidence_of(scores, policy.repeats)
+    require_possible(policy.with_repeats(evidence.planned), len(candidates) or None)
+    return Chosen(policy, evidence.number)
 
 
 def _same_rules(one: Policy, other: Policy) -> bool:

@@ -16,11 +16,13 @@ import msgspec
 from evalstab.chat import Json
 from evalstab.errors import UsageError
 from evalstab.gate.looks import looks_of, next_look
+from evalstab.gate.next import longer_gate
 from evalstab.gate.policy import Policy, parse_policy
 from evalstab.gate.verdict import decided, judge
 from evalstab.measures.score import LOW_PRIORITY, score_series
 from evalstab.series.folder import SeriesFolder, open_series
 from evalstab.series.repeat import Stop
+from evalstab.settings import read_config
 from evalstab.trial.record import COMPRESSED, opened
 from evalstab.workflow.gates import Chosen, choose, gate_of, policy_for, stored_policy, told
 from evalstab.workflow.prepare import Prepared
@@ -34,8 +36,9 @@ def gated(
 ) -> Prepared:
     """A recorded series with the gate that it goes on under, and as many trials as that allows."""
     wanted, done = prepared.request.repeats, judged_so_far(folder)
+    candidates = prepared.task.candidates
     if gate is not None:
-        policy = policy_for(gate, len(prepared.task.candidates))
+        policy = policy_for(gate, candidates)
         chosen: Chosen | None = choose(folder, policy, done)
     else:
         chosen = gate_of(folder)
@@ -43,7 +46,9 @@ def gated(
     if chosen is None:
         return replace(prepared, request=request)
     policy = chosen.policy
-    repeats = policy.repeats if wanted is None else up_to_next_look(folder, policy, done, wanted)
+    repeats = policy.repeats
+    if wanted is not None:
+        repeats = _up_to_next_look(folder, policy, done, wanted, len(candidates))
     return replace(prepared, request=request, policy=policy, repeats=repeats)
 
 
@@ -86,14 +91,18 @@ def tell(prepared: Prepared, scores: Json, announce: Announce) -> None:
         announce(spared)
 
 
-def up_to_next_look(folder: SeriesFolder, policy: Policy, ended: int, wanted: int) -> int:
+def _up_to_next_look(
+    folder: SeriesFolder, policy: Policy, ended: int, wanted: int, candidates: int
+) -> int:
     """How many trials ``resume --repeats`` may bring a series to; UsageError where none is left."""
     if wanted <= ended:
         return wanted
     following = next_look(policy, policy.repeats, ended)
     if following is None:
-        longer = "" if policy.name == "acceptance" else ", or judge by a longer gate: "
-        hint = f"evalstab resume {folder.root} --gate acceptance --repeats 20" if longer else ""
+        longer, hint = "", ""
+        if longer_gate(policy, candidates, read_config().gates) is not None:
+            longer = ", or judge by a longer gate: "
+            hint = f"evalstab resume {folder.root} --gate acceptance --repeats 20"
         raise UsageError(
             f"gate {policy.name!r} has used its planned looks ({policy.repeats} trials); looking "
             f"again after more trials would raise its error. Start a new series{longer}{hint}"

@@ -76,7 +76,7 @@ def prepare(request: RunRequest) -> Prepared:
         split(task.candidates, request.groups, seed)
     policy = None
     if request.gate is not None:
-        policy = policy_for(request.gate, len(task.candidates), request.repeats)
+        policy = policy_for(request.gate, task.candidates, request.repeats)
     return Prepared(
         request=request,
         task=task,

@@ -150,3 +150,21 @@ def test_more_trials_than_the_plan_has_looks_are_refused(tmp_path: Path) -> None
     more = evalstab("resume", "a", "--repeats", "9", cwd=tmp_path)
     assert more.returncode == 2
     assert "planned looks" in more.stderr
+
+
+def test_gate_refuses_what_cannot_pass_or_names_nobody(tmp_path: Path) -> None:
+    begun = evalstab(
+        "run", "three-notes", "--endpoint", "sim:steady", "--repeats", "3", "--out", "three",
+        "--quiet", cwd=tmp_path,
+    )  # fmt: skip
+    assert begun.returncode == 0, begun.stderr
+    for verb in ("gate", "resume"):
+        done = evalstab(verb, "three", "--gate", "nightly", cwd=tmp_path)
+        assert done.returncode == 3, done.stdout
+        assert "--repeats 19" in done.stderr
+    rule = '{ name = "x", rate = "trial_winner:nobody", min = 0.5 }'
+    (tmp_path / "who.toml").write_text(f"repeats = 5\nrules = [{rule}]\n")
+    done = evalstab("gate", "three", "--gate", "who.toml", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "no candidate 'nobody'" in done.stderr
+    assert not (tmp_path / "three" / "gate.json").exists()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from evalstab.gate.next import Asked, commands
+from evalstab.gate.next import Asked, commands, longer_gate
 from evalstab.gate.policy import load_policy
 from evalstab.gate.verdict import judge
 from tests.gate.making import Json, fault, people, same, scores_of, trial
@@ -48,3 +48,17 @@ def test_a_provisional_pass_can_be_made_a_full_one() -> None:
 
 def test_a_full_pass_needs_nothing() -> None:
     assert commands(judge(ACCEPTANCE, same(13)), ACCEPTANCE, asked()) == []
+
+
+def test_a_gate_that_cannot_pass_is_never_proposed() -> None:
+    few = Asked("reports/a", "three-notes", ("--endpoint", "rig"), "rig", {}, 2)
+    names = people(2)
+    scores = scores_of([trial(n, names) for n in range(1, 6)], names)
+    assert longer_gate(NIGHTLY, 2, {}) is None
+    assert longer_gate(NIGHTLY, 11, {}) is not None
+    assert longer_gate(ACCEPTANCE, 11, {}) is None
+    verdict = judge(NIGHTLY, scores)
+    assert not any("--gate" in line for line in commands(verdict, NIGHTLY, few))
+    verdict = judge(ACCEPTANCE, scores)
+    assert verdict["status"] == "undecided"
+    assert not any("resume" in line for line in commands(verdict, ACCEPTANCE, few))

@@ -12,7 +12,7 @@ from evalstab.errors import ConfigError
 from evalstab.gate.evidence import JUDGED
 from evalstab.gate.keys import find_number, known_keys
 from evalstab.gate.looks import impossible, looks_of, require_possible
-from evalstab.gate.policy import Policy, load_policy, parse_policy, shipped
+from evalstab.gate.policy import Policy, load_policy, parse_policy, require_known, shipped
 from tests.gate.making import same
 
 CONTRACT = """
@@ -150,3 +150,25 @@ def test_looks() -> None:
     assert looks_of(load_policy("nightly", {}), 5) == [5]
     counts = policy([{"name": "x", "count": "unranked", "at_most": 0}])
     assert looks_of(counts, 5) == [3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"name": "x", "rate": "trial_winner:nobody", "min": 0.5},
+        {"name": "x", "metric": "stability.candidates.nobody.sd", "max": 1.0},
+        {"name": "x", "value": "trials.totals.nobody", "max": 1.0},
+        {"name": "x", "value": "stability.winner.counts.nobody", "max": 1.0},
+    ],
+)
+def test_a_rule_about_a_candidate_that_there_is_not_is_refused(rule: dict[str, Any]) -> None:
+    gate = policy([rule])
+    with pytest.raises(ConfigError, match=r"no candidate 'nobody'. Did you mean 'nobody_1'"):
+        require_known(gate, ["nobody_1", "velo"])
+    require_known(gate, ["nobody", "velo"])
+
+
+def test_an_impossible_rule_names_the_easier_side() -> None:
+    most = policy([{"name": "x", "rate": "trial_has:text.foreign_script", "max": 0.05}])
+    with pytest.raises(ConfigError, match="or a higher threshold"):
+        require_possible(most, 6)

@@ -257,3 +257,15 @@ def test_names_do_not_matter(order: list[int]) -> None:
     one, other = (judge(ACCEPTANCE, from_places(p)) for p in (places, places[:, order]))
     assert rule_of(one, "tau")["status"] == rule_of(other, "tau")["status"]
     assert rule_of(one, "tau")["ci_low"] == pytest.approx(rule_of(other, "tau")["ci_low"])
+
+
+def test_without_a_valid_trial_nothing_is_judged() -> None:
+    names = people(6)
+    cut = trial(1, None, outcome="aborted", cause="server.dead")
+    verdict = judge(NIGHTLY, scores_of([cut], names, attrition={"server.dead": 1}))
+    assert verdict["status"] == "invalid"
+    assert "spoilt all" in verdict["reason"]
+    assert verdict["more_repeats_needed"] is None
+    assert rule_of(verdict, "crashes")["value"] == 1
+    assert rule_of(verdict, "crashes")["status"] == "invalid"
+    assert judge(NIGHTLY, scores_of([], names))["reason"].endswith("none has ended yet")
