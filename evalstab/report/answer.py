@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 from evalstab.chat import Json
 from evalstab.findings import CODES, UNFINISHED
-from evalstab.report import imported, labels, numbers
+from evalstab.report import imported, labels, numbers, truth
 from evalstab.report.facts import Facts, block, index, is_complete, number, numbers_of
 from evalstab.report.lost import lost_trials, told_losses
 from evalstab.report.page import Answer, Status
@@ -147,9 +147,9 @@ def _reading(facts: Facts) -> str:
     if _identical(facts):
         return (
             f"All {ranked} trials gave the same output: this is determinism, not stability, one "
-            "observation repeated."
+            f"observation repeated.{truth.mostly_wrong(facts)}"
         )
-    return _comparison(facts, ranked)
+    return _comparison(facts, ranked) + truth.mostly_wrong(facts)
 
 
 def _comparison(facts: Facts, ranked: int) -> str:
@@ -174,7 +174,14 @@ def _comparison(facts: Facts, ranked: int) -> str:
 
 
 def _points(facts: Facts) -> tuple[str, ...]:
-    found = (_files(facts), _order(facts), _scale(facts), _faults(facts), _unseen(facts))
+    found = (
+        truth.first_word(facts),
+        _files(facts),
+        _order(facts),
+        _scale(facts),
+        _faults(facts),
+        _unseen(facts),
+    )
     return tuple(point for point in found if point)
 
 

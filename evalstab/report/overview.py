@@ -23,6 +23,7 @@ from evalstab.report.lost import lost_trials
 from evalstab.report.page import Align, Block, Bullets, Paragraph, Section, Table
 
 MANY = 12
+JUDGED = ("completed", "failed")
 NONE = "–"
 HEADER = (
     "trial",
@@ -51,7 +52,7 @@ def in_short(facts: Facts) -> Section:
         _one_candidate(facts),
         ("reasoning tokens per trial", _spanned(facts, "reasoning", "tokens")),
         ("largest single reasoning block", _largest(facts)),
-        ("foreign-script spans", _summed(facts, "language", "spans")),
+        ("foreign-script and foreign-language spans", _summed(facts, "language", "spans")),
         ("unfinished tool calls", _summed(facts, "tool_calls", "unfinished")),
         ("active context of the ranking", _spanned(facts, "active_context_tokens")),
         ("wall time per trial", _wall(facts)),
@@ -59,7 +60,8 @@ def in_short(facts: Facts) -> Section:
     table = Table(("observation", "value"), tuple(rows), ("left", "left"))
     note = Paragraph(
         f"Observed in {numbers.plural(len(facts.valid), 'valid trial')}; a description, not an "
-        "estimate. Intervals stand with the numbers below."
+        "estimate. Intervals stand with the numbers below. A tool call is unfinished where it was "
+        "cut off, or its arguments are malformed: it could not be carried out."
     )
     return Section("In short", (table, note), brief=True)
 
@@ -104,12 +106,11 @@ def attrition(facts: Facts) -> Section:
 
 
 def _line(trial: Json) -> tuple[str, ...]:
+    judged = _judged(trial) if trial.get("outcome") in JUDGED else (NONE, NONE, NONE)
     return (
         index(trial),
         _outcome(trial),
-        _files(trial),
-        _winner(trial),
-        _cell(number(trial, "top_score"), numbers.points),
+        *judged,
         _cell(number(trial, "reasoning", "tokens"), numbers.count),
         _cell(number(trial, "reasoning", "largest_block_tokens"), numbers.count),
         _cell(number(trial, "language", "spans"), numbers.count),
@@ -118,6 +119,11 @@ def _line(trial: Json) -> tuple[str, ...]:
         _cell(number(trial, "speed", "decode_tok_s", "p50"), numbers.significant),
         _cell(number(trial, "seconds"), numbers.duration),
     )
+
+
+def _judged(trial: Json) -> tuple[str, str, str]:
+    """What a trial delivered; one that has not ended, or cannot be read, has not been judged."""
+    return _files(trial), _winner(trial), _cell(number(trial, "top_score"), numbers.points)
 
 
 def _outcome(trial: Json) -> str:
@@ -130,7 +136,8 @@ def _outcome(trial: Json) -> str:
 def _ending(trial: Json) -> str:
     outcome = labels.name(trial.get("outcome") or numbers.UNKNOWN)
     why = labels.sentence(trial.get("reason") or "no reason recorded")
-    missing = [labels.name(path) for path in block(trial, "deliverables").get("missing") or ()]
+    asked = block(trial, "deliverables") if trial.get("outcome") in JUDGED else {}
+    missing = [labels.name(path) for path in asked.get("missing") or ()]
     files = f"; missing: {_some(missing)}" if missing else ""
     return f"Trial {index(trial)} {outcome}: {why}{files}"
 

@@ -57,7 +57,8 @@ def _at_depth(facts: Facts) -> Iterator[Block]:
     if cold := block(speed, "cold_first"):
         yield Paragraph(
             f"Trial {numbers.count(cold['trial'])} alone began with a cold prefix cache and is "
-            f"left out of time to first token and prefill above; its first step took "
+            f"left out of time to first token and prefill by source, just above; the rows by "
+            f"active context hold its steps too. Its first step took "
             f"{_cell(cold, 'ttft_s')} s at {_cell(cold, 'context_tokens')} tokens, prefill "
             f"{_cell(cold, 'prefill_tok_s')} tok/s."
         )

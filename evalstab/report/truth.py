@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from statistics import median
 
 from evalstab.chat import Json
 from evalstab.report import numbers
-from evalstab.report.facts import Facts, block, index, number
+from evalstab.report.facts import Facts, block, index, number, numbers_of
 from evalstab.report.page import Align, Block, Paragraph, Section, Table
 
 HEADER = ("trial", "tau to the truth", "mean absolute error, points", "winner right")
 ALIGN: tuple[Align, ...] = ("right", "right", "right", "left")
+
+
+def first_word(facts: Facts) -> str:
+    """How right the rankings were, for the first screen; empty where no truth is known."""
+    taus = numbers_of(facts.ranked, "accuracy", "kendall_tau_truth")
+    known, right = _winners(facts)
+    parts = []
+    if known:
+        parts.append(f"the winner is right in {right} of {numbers.plural(known, 'ranked trial')}")
+    if taus:
+        parts.append(f"median tau to the truth {numbers.decimal(median(taus))} (chance 0)")
+    if not parts:
+        return ""
+    return f"Truth: {', '.join(parts)}. This is how right, not how stable."
+
+
+def mostly_wrong(facts: Facts) -> str:
+    """A sentence to stand behind every word of stability, where most winners are wrong."""
+    known, right = _winners(facts)
+    if not known or 2 * right >= known:
+        return ""
+    return f" By the known truth it is wrong: the winner is right in {right} of {known}."
+
+
+def _winners(facts: Facts) -> tuple[int, int]:
+    """Ranked trials whose winner can be held against the truth, and those that have it right."""
+    found = [block(trial, "accuracy").get("winner_right") for trial in facts.ranked]
+    return sum(one is not None for one in found), sum(one is True for one in found)
 
 
 def accuracy(facts: Facts) -> Section | None:

@@ -85,7 +85,7 @@ def test_the_five_run_table(report: Report) -> None:
         ("places of person_09, the winner that moved most", "5 → 6 → 3 → 1 → 7"),
         ("reasoning tokens per trial", "6,712 to 12,880"),
         ("largest single reasoning block", "10,070 tokens"),
-        ("foreign-script spans", "1, in 1 of 5 trials"),
+        ("foreign-script and foreign-language spans", "1, in 1 of 5 trials"),
         ("unfinished tool calls", "1, in 1 of 5 trials"),
         ("active context of the ranking", "60,840 to 64,310"),
         ("wall time per trial", "18 min to 38 min"),
