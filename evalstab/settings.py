@@ -201,13 +201,30 @@ def validated(model: type[_Model], data: Any, where: str) -> _Model:
 
 
 def _sentences(model: type[BaseModel], error: ValidationError, where: str) -> Iterable[str]:
-    for item in error.errors():
-        key = ".".join(str(part) for part in item["loc"])
+    found = error.errors(include_url=False)
+    for item in found:
+        key = _key_of(item["loc"])
         if item["type"] == "extra_forbidden":
             hint = nearest(str(item["loc"][-1]), _known_keys(model, item["loc"][:-1]))
             yield f"{where}: unknown key {key!r}. {hint}"
+        elif item["type"] == "missing":
+            yield f"{where}: {key}: this key is missing. Add it"
+        elif item["type"] == "too_short":
+            if not any(_inside(other["loc"], item["loc"]) for other in found):
+                least = item["ctx"]["min_length"]
+                yield f"{where}: {key}: it is empty. Write at least {least}"
         else:
             yield f"{where}: {key}: {item['msg'].removeprefix('Value error, ')}"
+
+
+def _inside(part: tuple[int | str, ...], whole: tuple[int | str, ...]) -> bool:
+    return len(part) > len(whole) and part[: len(whole)] == whole
+
+
+def _key_of(location: tuple[int | str, ...]) -> str:
+    """A key in people's counting: ``rules[2].name`` is that of the second rule."""
+    parts = (f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in location)
+    return "".join(parts).removeprefix(".")
 
 
 def _known_keys(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:

@@ -172,3 +172,16 @@ def test_an_impossible_rule_names_the_easier_side() -> None:
     most = policy([{"name": "x", "rate": "trial_has:text.foreign_script", "max": 0.05}])
     with pytest.raises(ConfigError, match="or a higher threshold"):
         require_possible(most, 6)
+
+
+def test_errors_count_rules_from_one_and_name_only_what_is_wrong() -> None:
+    unnamed = {"value": "stability.scale.cv", "max": 0.2}
+    with pytest.raises(ConfigError) as refused:
+        policy([{"name": "x"} | unnamed, unnamed])
+    assert str(refused.value) == "gate.toml: rules[2].name: this key is missing. Add it"
+    with pytest.raises(ConfigError) as refused:
+        policy([{"name": "x", "value": "stability.scale.vc", "max": 0.2}])
+    assert str(refused.value).startswith("gate.toml: rules[1]: unknown key")
+    assert "\n" not in str(refused.value)
+    with pytest.raises(ConfigError, match=r"rules: it is empty. Write at least 1$"):
+        policy([])
