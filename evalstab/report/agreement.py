@@ -134,10 +134,16 @@ def _orders(facts: Facts) -> Iterator[Line]:
         "noise_ceiling",
         numbers.decimal,
         "0",
-        "What a judge who errs by one point a criterion would reach on this very task; more "
-        "cannot be asked of a model.",
+        "A yardstick: about what judges who err by one point a criterion would reach on this very "
+        f"task{'; these trials agree better than that' if _above(tau) else ''}.",
     )
     yield from _other_orders(facts)
+
+
+def _above(tau: Json) -> bool:
+    """Whether the trials agree better than the yardstick."""
+    mean, ceiling = number(tau, "mean"), number(tau, "noise_ceiling")
+    return mean is not None and ceiling is not None and mean > ceiling
 
 
 def _other_orders(facts: Facts) -> Iterator[Line]:

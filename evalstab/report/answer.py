@@ -201,11 +201,13 @@ def _order(facts: Facts) -> str:
         return ""
     agree = numbers.percent((1 + mean) / 2)
     ceiling = number(tau, "noise_ceiling")
-    most = (
-        f" A judge who errs by one point a criterion would reach {numbers.decimal(ceiling)} here."
-        if ceiling is not None
-        else ""
-    )
+    most = ""
+    if ceiling is not None:
+        most = (
+            " As a yardstick: judges who err by one point a criterion would reach about "
+            f"{numbers.decimal(ceiling)} here"
+        )
+        most += "; these trials agree better than that." if mean > ceiling else "."
     return (
         f"Order: two trials agree on which of two candidates is better in {agree} of cases "
         f"(chance 50 %); mean Kendall tau {numbers.decimal(mean)} (chance 0), {tau_sure(tau)}."

@@ -374,3 +374,16 @@ def test_a_winner_that_never_moved(tmp_path: Path) -> None:
     report = build_report(folder_at(tmp_path), scores_of([[9, 5, 1]] * 3))
     found = row(report, "In short", "places of one candidate over the trials")
     assert found[1] == "candidate_01 did not move"
+
+
+@pytest.mark.parametrize(("ceiling", "better"), [(0.82, True), (0.999, False)])
+def test_the_noise_ceiling_is_a_yardstick(ceiling: float, better: bool) -> None:
+    folder, scores = five_run()
+    scores["stability"]["kendall_tau"] |= {"mean": 0.9, "noise_ceiling": ceiling}
+    report = build_report(folder, scores)
+    line = next(point for point in report.answer.points if point.startswith("Order:"))
+    told = row(report, "How stable, and how sure", "noise ceiling of tau")[-1]
+    assert "As a yardstick: judges who err by one point a criterion would reach about" in line
+    for text in (line, told):
+        assert ("these trials agree better than that" in text) is better
+        assert "cannot be asked" not in text
