@@ -70,7 +70,7 @@ def judge_value(rule: Rule, policy: Policy, evidence: Evidence, *, settled: bool
     told = f"{value:.4g}, {words} {rule.threshold:g} is asked for"
     if not settled:
         more = max(1, evidence.planned - evidence.number)
-        waiting = said(base, f"{told}; a point rule is judged when the others have decided")
+        waiting = said(base, f"{told}; it is judged when all other rules have decided")
         return Judged(
             rule, "undecided", waiting.reason, value, more=more, waits=True, trials=evidence.number
         )

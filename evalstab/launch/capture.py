@@ -188,6 +188,12 @@ def log_tail(placement: Json, host: str | None, lines: int = 200) -> list[str] |
     return [clean.text(line[:2000]) for line in ran.out.splitlines()[-lines:]] if ran.well else None
 
 
+NO_SERVER = (
+    "the process on that port is no known inference server: how it was started says nothing about "
+    "the model"
+)
+
+
 def _together(parts: Sequence[Found], reason: str | None, asked: Asked, *, local: bool) -> Launch:
     evidence = [item for part in parts for item in part.evidence]
     facts = known_facts(evidence)
@@ -197,7 +203,7 @@ def _together(parts: Sequence[Found], reason: str | None, asked: Asked, *, local
     if local and first is not None and (model := facts.get("model")) is not None:
         facts |= model_file(str(model.value), first.placement)
     if started and not proven:
-        reason = "what listens there is no inference server that is known: its start proves nothing"
+        reason = NO_SERVER
     if first is not None:
         first.notes += _port_note(first.placement, asked.base_url)
     return Launch(

@@ -90,10 +90,10 @@ def _sources(
     for key, own in _SERVER:
         quantiles = _quantiles([row for _, row in rows], own)
         put(server, key, quantiles["p50"], str(quantiles.get("p50_reason", "")))
-    put(server, "ttft_s", None, "a server's timings state none")
+    put(server, "ttft_s", None, "the server's timings do not say when the first token came")
     yield server
     counted: Json = {"source": "server /metrics"}
-    put(counted, "ttft_s", None, "counters of a whole series state none")
+    put(counted, "ttft_s", None, "counters of a whole series do not say when a first token came")
     if spent is None:
         put_all(counted, ("decode_tok_s", "prefill_tok_s"), reason)
     else:

@@ -83,9 +83,14 @@ def ladder_summary(file: LadderFile, result: Json, root: Path) -> str:
 
 
 def _question(rows: Sequence[Json]) -> str:
-    if len({row["context_target"] for row in rows}) > 1:
+    if _cause(rows) == "context":
         return "Is it the context that makes this judgement unstable?"
     return "Does load change this judgement?"
+
+
+def _cause(rows: Sequence[Json]) -> str:
+    """What differs from rung to rung."""
+    return "context" if len({row["context_target"] for row in rows}) > 1 else "load"
 
 
 def _answer(result: Json) -> Answer:
@@ -123,7 +128,7 @@ def _points(result: Json) -> Iterator[str]:
             between = f" ({numbers.interval(tau['ci_low'], tau['ci_high'])})"
         yield f"The control ({control['name']}) agrees with itself at tau " + (
             f"{numbers.decimal(tau['mean'])}{between}: instability that is there already is not "
-            "the context's."
+            f"the {_cause(result['rungs'])}'s."
         )
     missed = [row["name"] for row in result["rungs"] if row["target_missed"]]
     if missed:

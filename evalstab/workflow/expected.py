@@ -74,7 +74,9 @@ async def look_ahead(prepared: Prepared, sizes: Sequence[int | None], levels: in
         ratio = length_of([*messages, question]) / max(probed.prompt_tokens - overhead, 1)
         ratio = min(max(ratio, 1.0), 8.0)
     seconds = _seconds(prepared, sizes, probed, levels)
-    lines = [*_time(sizes, prepared.repeats, probed, seconds), *_room(sizes, server)]
+    lines = [*_room(sizes, server)]
+    if seconds is not None or probed.problem or prepared.simulated is None:
+        lines = [*_time(sizes, prepared.repeats, probed, seconds), *lines]
     return Ahead(probed, server, ratio, tuple(lines), seconds)
 
 

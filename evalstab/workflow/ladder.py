@@ -160,8 +160,8 @@ def _planned(
         if small:
             below = ", ".join(f"{size // 1000}k" for size in small)
             notes.append(
-                f"{below}: the task's natural size is about {round(natural):,} tokens, which takes "
-                "the place of these rungs"
+                f"{below} left out: the task alone comes to about {round(natural):,} tokens and "
+                "cannot be made smaller; it is measured once at that natural size instead"
             )
             sizes = [None, *(size for size in sizes if size not in small)]
     rungs = [

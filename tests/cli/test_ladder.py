@@ -99,6 +99,7 @@ def test_a_task_larger_than_the_control_is_its_own_control(tmp_path: Path) -> No
     assert rungs[0]["deviation"] is None
     assert abs(rungs[1]["deviation"]["median"]) <= REACHED
     assert "natural size" in done.stderr
+    assert "probe gave no rates" not in done.stderr
 
 
 def test_one_size_up_to_the_control_is_one_series(tmp_path: Path) -> None:

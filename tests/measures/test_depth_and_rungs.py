@@ -105,6 +105,24 @@ def test_the_operators_speed_table(setup: dict[str, Any], tmp_path: Path) -> Non
             assert cells["prefill tok/s"] == "–"
 
 
+def test_a_ladder_of_load_blames_no_context(tmp_path: Path) -> None:
+    known = []
+    for level in (1, 2):
+        conditions = {"context": None, "concurrency": level}
+        trials = [_ranked(_step(1, 5_000, 30.0, None))] * 2
+        series = _series(tmp_path / str(level), trials, conditions=conditions)
+        scores = score_series(series, detect_languages=False)
+        rung = Rung(name=f"c{level}", context_target=None, concurrency=level, control=level == 1)
+        known.append((rung, scores))
+    file = LadderFile(
+        id="x", created="", task="t", endpoint="rig", simulated=False, repeats=2, seed=1, request={}
+    )
+    report = build_ladder_report(file, ladder_result(known), tmp_path)
+    assert report.question == "Does load change this judgement?"
+    assert "is not the load's" in report.answer.points[0]
+    assert not any("context" in point for point in report.answer.points)
+
+
 def test_three_sources_and_why_one_is_missing(tmp_path: Path) -> None:
     series = _series(tmp_path, [_ranked(_step(1, 80_000, 13.1, 350.0))] * 2)
     client, server, counters = score_series(series, detect_languages=False)["speed"]["sources"]
