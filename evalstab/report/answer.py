@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from typing import cast, get_args
 
@@ -49,13 +48,12 @@ def answer(facts: Facts) -> Answer:
     return Answer(status, line, (f"Judgement: {reading}", *_points(facts)))
 
 
-def notices(facts: Facts, folder: SeriesFolder) -> tuple[str, ...]:
-    """What must be known before any number is read."""
+def notices(facts: Facts, folder: SeriesFolder, named: str) -> tuple[str, ...]:
+    """What must be known before any number is read; ``named`` is the folder as commands say it."""
     found: list[str] = []
     seed = block(folder.file.settings, "sampling").get("seed")
     if len(facts.valid) < facts.planned and not block(facts.scores, "verdict").get("gate"):
-        place = shlex.quote(labels.visible(folder.root.name))
-        found.append(f"The series is not complete: evalstab resume {place} goes on.")
+        found.append(f"The series is not complete: evalstab resume {named} goes on.")
     if facts.series.get("simulated"):
         found.append("Simulated endpoint: no model was judged.")
     if (told := imported.notice(folder.file)) is not None:

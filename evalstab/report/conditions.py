@@ -50,10 +50,9 @@ def settings(folder: SeriesFolder) -> Section:
     return Section("Settings", (Paragraph(note), *blocks))
 
 
-def again(folder: SeriesFolder) -> Section:
+def again(folder: SeriesFolder, named: str) -> Section:
     """The exact commands, and the versions that made these numbers."""
-    place = shlex.quote(labels.visible(folder.root.name))
-    lines = (run_command(folder.file), f"evalstab score {place}", f"evalstab report {place}")
+    lines = (run_command(folder.file), f"evalstab score {named}", f"evalstab report {named}")
     versions = [(key, _value(value)) for key, value in _flat(folder.file.versions)]
     work = [(key, _value(value)) for key, value in _flat(folder.file.work)]
     return Section(

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from evalstab.chat import Json
-from evalstab.report import labels, markdown, numbers, terminal
+from evalstab.report import labels, markdown, numbers, place, terminal
 from evalstab.report.ladder_speed import NONE, aligned, by_rung, fast, sources
 from evalstab.report.page import (
     Answer,
@@ -34,8 +34,14 @@ _JUDGED = (
 )  # fmt: skip
 
 
-def build_ladder_report(file: LadderFile, result: Json, root: Path) -> Report:
-    """Everything a reader is told about a ladder, from its result alone."""
+def build_ladder_report(
+    file: LadderFile, result: Json, root: Path, named: str | None = None
+) -> Report:
+    """Everything a reader is told about a ladder, from its result alone.
+
+    ``named`` is the folder as commands say it, None for a page's own way.
+    """
+    named = place.named(root) if named is None else named
     rows = result["rungs"]
     loads = len({row["concurrency"] for row in rows}) > 1
     sections = (
@@ -45,14 +51,14 @@ def build_ladder_report(file: LadderFile, result: Json, root: Path) -> Report:
         _accuracy(rows),
         by_rung(rows, result["control"]),
         _levels() if loads else None,
-        _how(file, root),
+        _how(file, named),
     )
     return Report(
         title=f"{labels.name(file.task)} on {labels.name(file.endpoint)}, "
         f"{numbers.plural(len(rows), 'rung')}",
         question=_question(rows),
         answer=_answer(result),
-        notices=tuple(_notices(file)),
+        notices=tuple(_notices(file, named)),
         sections=tuple(section for section in sections if section is not None),
     )
 
@@ -79,7 +85,7 @@ def ladder_page(file: LadderFile, report: Report, drawn: Mapping[str, str]) -> s
 
 def ladder_summary(file: LadderFile, result: Json, root: Path) -> str:
     """The first screen for a terminal."""
-    return terminal.render(build_ladder_report(file, result, root))
+    return terminal.render(build_ladder_report(file, result, root, place.here(root)))
 
 
 def _question(rows: Sequence[Json]) -> str:
@@ -135,12 +141,12 @@ def _points(result: Json) -> Iterator[str]:
         yield f"Some trials missed their target by more than 15 %: {', '.join(missed)}."
 
 
-def _notices(file: LadderFile) -> Iterator[str]:
+def _notices(file: LadderFile, named: str) -> Iterator[str]:
     if file.simulated:
         yield "Simulated endpoint: no model was judged."
     planned = [rung.name for rung in file.rungs if rung.status != "done"]
     if planned:
-        yield f"Not finished: {', '.join(planned)}; evalstab resume {labels.visible(file.id)}."
+        yield f"Not finished: {', '.join(planned)}; evalstab resume {named}."
     for rung in file.rungs:
         if rung.problem:
             yield f"{rung.name}: {labels.sentence(rung.problem)}"
@@ -206,8 +212,8 @@ def _levels() -> Section:
     return Section("Load", (Paragraph(note),))
 
 
-def _how(file: LadderFile, root: Path) -> Section:
-    lines = [f"evalstab report {labels.visible(root.name)}/{rung.name}" for rung in file.rungs]
+def _how(file: LadderFile, named: str) -> Section:
+    lines = [f"evalstab report {named}/{rung.name}" for rung in file.rungs]
     text = "Each rung is a series of its own, with a report of its own. Expected before the start: "
     seconds = file.expected.get("seconds_at_least")
     text += "not known." if seconds is None else f"at least {numbers.duration(seconds)}."

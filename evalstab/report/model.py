@@ -12,6 +12,7 @@ from evalstab.report import (
     numbers,
     order,
     overview,
+    place,
     truth,
 )
 from evalstab.report.facts import Facts, block, facts_of, number
@@ -24,12 +25,14 @@ _RULE_HEADER = ("rule", "status", "value", "limits", "threshold", "reason")
 _RULE_ALIGN: tuple[Align, ...] = ("left", "left", "right", "right", "right", "left")
 
 
-def build_report(folder: SeriesFolder, scores: Json) -> Report:
+def build_report(folder: SeriesFolder, scores: Json, named: str | None = None) -> Report:
     """Everything a reader is told about a series, in reading order.
 
     ``scores`` is the content of scores.json; whatever is null or missing in it is said to be not
-    known, with its reason. Records are read only where excerpts need their surroundings.
+    known, with its reason. Records are read only where excerpts need their surroundings. ``named``
+    is the folder as commands say it, None for a page's own way.
     """
+    named = place.named(folder.root) if named is None else named
     facts = facts_of(scores)
     sections = (
         _gate(facts),
@@ -45,13 +48,13 @@ def build_report(folder: SeriesFolder, scores: Json) -> Report:
         findings(folder, facts),
         overview.attrition(facts),
         conditions.settings(folder),
-        conditions.again(folder),
+        conditions.again(folder, named),
     )
     return Report(
         title=_title(folder, facts),
         question=answer.question(facts),
         answer=answer.answer(facts),
-        notices=answer.notices(facts, folder),
+        notices=answer.notices(facts, folder, named),
         sections=tuple(section for section in sections if section is not None),
     )
 

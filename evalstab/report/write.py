@@ -14,6 +14,7 @@ from evalstab.report import markdown, terminal
 from evalstab.report.facts import facts_of
 from evalstab.report.model import build_report
 from evalstab.report.page import Report
+from evalstab.report.place import here
 from evalstab.series.files import write_whole
 from evalstab.series.folder import SeriesFolder
 
@@ -63,7 +64,7 @@ def draw_all(report: Report) -> dict[str, str]:
 
 def terminal_summary(folder: SeriesFolder, scores: Json, *, colour: bool | None = None) -> str:
     """The first screen for a terminal; ``colour`` None asks stdout and NO_COLOR."""
-    return terminal.render(build_report(folder, scores), colour=colour)
+    return terminal.render(build_report(folder, scores, here(folder.root)), colour=colour)
 
 
 def _page(report: Report, drawn: dict[str, str], folder: SeriesFolder, scores: Json) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from evalstab.report.model import build_report
 from evalstab.report.page import Paragraph, Report, Table
+from evalstab.report.write import terminal_summary
 from tests.report.report_cases import folder_at, scores_of
 
 STABLE = [[9, 5, 1], [8, 5, 1], [9, 4, 1]]
@@ -71,3 +74,25 @@ def test_the_cold_trial_is_left_out_of_the_sources_and_kept_in_the_rows(tmp_path
     section = next(s for s in report.sections if s.title == "Speed by active context")
     told = [block.text for block in section.blocks if isinstance(block, Paragraph)][-1]
     assert "by source, just above; the rows by active context hold its steps too" in told
+
+
+@pytest.mark.parametrize(
+    ("folder", "page", "terminal"),
+    [
+        ("reports/night", "reports/night", "reports/night"),
+        ("reports/ladder/16k", "reports/ladder/16k", "reports/ladder/16k"),
+        ("deep/a night", "'a night'", "'deep/a night'"),
+    ],
+)
+def test_commands_name_the_folder_so_that_they_can_be_pasted(
+    folder: str, page: str, terminal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = scores_of([list(row) for row in STABLE])
+    scores["series"]["repeats_planned"] = 5
+    series = folder_at(tmp_path / folder)
+    monkeypatch.chdir(tmp_path)
+    assert f"evalstab resume {page} goes on" in build_report(series, scores).notices[0]
+    assert f"evalstab resume {terminal} goes on" in terminal_summary(series, scores)
+    monkeypatch.chdir(tmp_path / folder)
+    assert f"evalstab resume {page} goes on" in build_report(series, scores).notices[0]
+    assert "evalstab resume ." in terminal_summary(series, scores)
