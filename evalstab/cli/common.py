@@ -7,7 +7,9 @@ import functools
 import io
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -87,6 +89,7 @@ def verb(command: _Command) -> _Command:
     def wrapped(*args: Any, **kwargs: Any) -> None:
         from evalstab.errors import EvalstabError
 
+        _interruptible()
         try:
             command(*args, **kwargs)
         except EvalstabError as error:
@@ -106,3 +109,12 @@ def verb(command: _Command) -> _Command:
             raise typer.Exit(3) from None
 
     return wrapped  # type: ignore[return-value]
+
+
+def _interruptible() -> None:
+    """SIGTERM, and a lost terminal, end a command as Ctrl-C does, in every phase of it."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)

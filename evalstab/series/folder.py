@@ -162,6 +162,11 @@ def create_series(root: Path, file: SeriesFile, task_folder: Path) -> SeriesFold
 def open_series(root: Path) -> SeriesFolder:
     """Read an existing series folder; FolderError says what is missing or broken."""
     path = root / SERIES_FILE
+    if not path.is_file() and (root / "calibration").is_dir():
+        raise FolderError(
+            f"{root} holds a calibration only, its series was not begun: give the command that "
+            f"began it again, with --out {root}"
+        )
     if not path.is_file():
         what = "does not exist" if not root.exists() else f"holds no {SERIES_FILE}"
         raise FolderError(f"{root} {what}: name a series folder, for example reports/<series>")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from evalstab.errors import EndpointUnusable, FolderError
 from evalstab.series.converse import Asking, converse
@@ -48,7 +49,7 @@ async def run_series(plan: SeriesPlan, watcher: Watcher, stop: Stop) -> list[Tri
     """
     endings: dict[int, TrialEnded] = {}
     queue = list(range(1, plan.repeats + 1))
-    breaker = _Breaker()
+    breaker = _Breaker(plan.folder.root)
     stopped = False
 
     async def worker() -> None:
@@ -73,6 +74,7 @@ async def run_series(plan: SeriesPlan, watcher: Watcher, stop: Stop) -> list[Tri
 class _Breaker:
     """Counts spoilt attempts in a row."""
 
+    root: Path
     row: int = 0
 
     def note(self, ended: TrialEnded) -> None:
@@ -80,7 +82,8 @@ class _Breaker:
         if self.row >= BREAKER:
             raise EndpointUnusable(
                 f"{self.row} attempts in a row were spoilt ({ended.reason}): "
-                "the series stops here; mend the rig and run `evalstab resume`"
+                "the series stops here; mend the rig and run "
+                f"`evalstab resume {self.root}`"
             )
 
 
@@ -92,7 +95,7 @@ async def _trial(plan: SeriesPlan, index: int, watcher: Watcher, breaker: _Break
             if ended.outcome == "aborted" and ended.ending == "endpoint":
                 raise EndpointUnusable(
                     f"the endpoint can answer nothing any more ({ended.reason}): mend it and run "
-                    "`evalstab resume`"
+                    f"`evalstab resume {plan.folder.root}`"
                 )
             breaker.note(ended)
             return ended

@@ -15,7 +15,7 @@ from evalstab.gate.comparable import require_equal_work
 from evalstab.series.folder import SeriesFolder, create_series, locked, open_series
 from evalstab.workflow import run as running
 from evalstab.workflow.compare import compare_series, table
-from evalstab.workflow.loop import on_a_loop
+from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import Prepared, default_folder, prepare, series_file, work_of
 from evalstab.workflow.provenance import keep
 from evalstab.workflow.recorded import recorded
@@ -51,7 +51,7 @@ def run_against(request: RunRequest, base: Path, people: People) -> Outcome:
     root = request.out or default_folder(new_side)
     base_side = recorded(old, new_side.repeats)
     base_root = root.with_name(f"{root.name}-base")
-    with ExitStack() as stack:
+    with resumable(root), ExitStack() as stack:
         new = _ready(new_side, root, people, stack)
         try:
             again = _ready(base_side, base_root, people, stack)

@@ -23,7 +23,7 @@ from evalstab.series.ladder import (
     write_ladder,
 )
 from evalstab.workflow.expected import Ahead, look_ahead
-from evalstab.workflow.loop import on_a_loop
+from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import Prepared, default_folder, prepare
 from evalstab.workflow.request import Announce, RunRequest
 from evalstab.workflow.run import (
@@ -113,7 +113,7 @@ def _ahead(prepared: Prepared, people: People) -> Ahead:
 
 
 def _walk(root: Path, request: RunRequest, people: People) -> Outcome:
-    with locked(root):
+    with resumable(root), locked(root):
         learnt = _learnt(root, request, people)
         file = open_ladder(root)
         if not file.rungs:

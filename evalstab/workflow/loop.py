@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import signal
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from evalstab.errors import Interrupted
+from evalstab.series.folder import SERIES_FILE
+from evalstab.series.ladder import is_ladder
 
 _T = TypeVar("_T")
 
@@ -24,9 +29,30 @@ def on_a_loop(work: Coroutine[Any, Any, _T]) -> _T:
                 loop.add_signal_handler(signal.SIGHUP, task.cancel)
         return await work
 
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         return asyncio.run(guarded())
     except (KeyboardInterrupt, asyncio.CancelledError):
-        raise Interrupted(
-            "interrupted: all finished steps are kept; go on with `evalstab resume`"
-        ) from None
+        raise Interrupted("interrupted") from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+
+@contextmanager
+def resumable(root: Path) -> Iterator[None]:
+    """An interruption within says how to go on with what stands in ``root``; the outermost one
+    has the last word, so that a ladder is named and not its rung."""
+    try:
+        yield
+    except (KeyboardInterrupt, Interrupted):
+        raise Interrupted(_how_to_go_on(root)) from None
+
+
+def _how_to_go_on(root: Path) -> str:
+    place = shlex.quote(str(root))
+    if is_ladder(root) or (root / SERIES_FILE).is_file():
+        return f"interrupted: all finished steps are kept; go on with `evalstab resume {place}`"
+    if root.is_dir():
+        return f"interrupted before the series began: give the same command with `--out {place}`"
+    return "interrupted before anything was written: give the same command again"

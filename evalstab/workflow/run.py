@@ -37,7 +37,7 @@ from evalstab.workflow.counters import counted
 from evalstab.workflow.expected import look_ahead
 from evalstab.workflow.gates import EXIT_CODES, unjudgeable
 from evalstab.workflow.looking import gated, in_time, stop_for, tell, wants_more
-from evalstab.workflow.loop import on_a_loop
+from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import (
     Prepared,
     default_folder,
@@ -102,7 +102,7 @@ def run(request: RunRequest, people: People, learnt: Learnt | None = None) -> Ou
             f"simulated endpoint {prepared.endpoint}, no model was judged "
             "(name one with --endpoint or --base-url)"
         )
-    with ExitStack() as stack:
+    with resumable(root), ExitStack() as stack:
         prepared = with_simulator(prepared, root, people, stack)
         ready = on_a_loop(preflighted(prepared.settings))
         prepared = replace(prepared, settings=ready.settings)
@@ -187,7 +187,7 @@ def resume(
     """
     folder = open_series(root)
     require_records(root)
-    with ExitStack() as stack:
+    with resumable(root), ExitStack() as stack:
         stack.enter_context(locked(root))
         prepared = gated(recorded(folder, repeats), folder, gate, early_stop=early_stop)
         if wants_more(prepared, folder):

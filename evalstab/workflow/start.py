@@ -9,6 +9,7 @@ from evalstab.series.folder import open_series
 from evalstab.series.ladder import is_ladder
 from evalstab.workflow import against, agents, ladder
 from evalstab.workflow import run as running
+from evalstab.workflow.loop import resumable
 from evalstab.workflow.request import RunRequest
 from evalstab.workflow.run import Outcome, People
 
@@ -44,4 +45,5 @@ def go_on(
         if file.endpoint.get("imported"):
             raise FolderError(f"{root} was imported: there is nothing to go on with; score it")
         resume = agents.resume if file.conditions.get("agent") else running.resume
-    return resume(root, people, repeats=repeats, gate=gate, early_stop=early_stop)
+    with resumable(root):
+        return resume(root, people, repeats=repeats, gate=gate, early_stop=early_stop)

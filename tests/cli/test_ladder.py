@@ -138,6 +138,40 @@ def test_an_interrupted_ladder_goes_on(tmp_path: Path) -> None:
     assert [rung["status"] for rung in rungs] == ["done", "done"]
 
 
+@pytest.mark.parametrize(
+    ("context", "sign", "how_to_go_on"),
+    [
+        ("3k,4k", signal.SIGTERM, "go on with `evalstab resume out`"),
+        ("4k", signal.SIGINT, "give the same command with `--out out`"),
+    ],
+)
+def test_an_interrupted_calibration_goes_on(
+    tmp_path: Path, context: str, sign: signal.Signals, how_to_go_on: str
+) -> None:
+    with running(["--persona", "slowing"]) as url:
+        options = ["--base-url", f"{url}/v1", "--context", context, "--repeats", "1"]
+        given = ["run", "three-notes", *options, "--out", "out"]
+        command = [sys.executable, "-m", "evalstab", *given]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True
+        )
+        wanted = tmp_path / "out/calibration/trials/001/events.jsonl"
+        end = time.monotonic() + 120
+        while not wanted.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(sign)
+        told = process.communicate(timeout=60)[1]
+    assert process.returncode == 130, told
+    assert how_to_go_on in told
+    if "," not in context:
+        refused = evalstab("resume", "out", cwd=tmp_path)
+        assert "holds a calibration only" in refused.stderr
+    port = url.rpartition(":")[2]
+    with running(["--persona", "slowing", "--port", port, "--time-scale", "3000"]):
+        done = evalstab(*(["resume", "out"] if "," in context else given), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_server_with_too_little_context_is_warned_of(tmp_path: Path) -> None:
     with running(["--persona", "perfect", "--context", "12400"]) as url:
         done = evalstab(

@@ -34,3 +34,32 @@ def test_a_lost_terminal_interrupts_unless_it_was_to_be_ignored(how: str, code: 
         assert running.stdout.readline() == "ready\n"
         os.kill(running.pid, signal.SIGHUP)
         assert running.wait(60) == code
+
+
+IDLE = """
+import sys, time
+from evalstab.cli.common import verb
+from evalstab.workflow.loop import on_a_loop
+import asyncio
+@verb
+def command():
+    if sys.argv[1] == "after":
+        on_a_loop(asyncio.sleep(0))
+    print("ready", flush=True)
+    time.sleep(60)
+import typer
+typer.run(command)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_termination_outside_the_loop_interrupts_too(when: str) -> None:
+    program = IDLE.replace("sys.argv[1]", repr(when))
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        os.kill(running.pid, signal.SIGTERM)
+        told = running.communicate(timeout=60)[1]
+        assert (running.returncode, told) == (130, "interrupted\n")
