@@ -26,10 +26,11 @@ class Difference:
 
     def sentence(self) -> str:
         """What a reader must know of it."""
+        base, new = (_worded(self.factor, value) for value in (self.base, self.new))
         if self.kind == "cannot tell":
-            return f"{self.factor}: cannot tell whether it was the same ({self.base} / {self.new})"
+            return f"{self.factor}: cannot tell whether it was the same ({base} / {new})"
         word = "the question" if self.kind == "declared" else "not declared"
-        return f"{self.factor}: {self.base} → {self.new} ({word})"
+        return f"{self.factor}: {base} → {new} ({word})"
 
 
 def require_equal_work(base: Json, new: Json) -> list[str]:
@@ -80,6 +81,20 @@ def not_varied(found: Sequence[Difference], declared: Sequence[str]) -> list[str
         for factor in declared
         if not any(key == factor or key.startswith(f"{factor}.") for key in varied)
     ]
+
+
+def _worded(factor: str, value: Any) -> str:
+    """A condition's value in people's words."""
+    if factor == "context" and value is None:
+        return "natural size"
+    if factor == "context" and isinstance(value, list):
+        return " and ".join(f"{size:,}" for size in value) + " tokens"
+    words = {None: "not set", True: "yes", False: "no"}
+    if value is None or isinstance(value, bool):
+        return words[value]
+    if isinstance(value, list):
+        return ", ".join(_worded("", one) for one in value) or "none"
+    return str(value)
 
 
 def _flat(conditions: Json) -> Iterator[tuple[str, Any]]:

@@ -14,15 +14,17 @@ def comparison_page(found: Json) -> Report:
     """The page of a comparison (the document of ``evalstab compare --json``)."""
     base, new = found["base"], found["new"]
     warnings = [labels.sentence(w) for w in found["warnings"]]
-    conditions = [labels.sentence(d["sentence"]) for d in found["differences"]]
+    told = [labels.sentence(d["sentence"]) for d in found["differences"]]
+    conditions = [sentence for sentence in told if sentence not in warnings]
+    none = "No other condition differs." if told else "No condition differs."
     rows = [_stability(found), _worse(found), _consensus(found), _scale(found)]
     rows += [_rate(one) for one in found["criteria"]]
     sections = [
-        Section("Conditions", (Bullets(tuple(conditions or ["No condition differs."])),), True),
+        Section("Conditions", (Bullets(tuple(conditions or [none])),), True),
         Section("Tests", (Table(_HEADER, tuple(rows), ("left",) * 6), Paragraph(_NOTE)), True),
     ]
     return Report(
-        title=f"{labels.name(base['id'], 60)} against {labels.name(new['id'], 60)}",
+        title=f"{labels.name(base['path'], 60)} against {labels.name(new['path'], 60)}",
         question="Has the judgement changed, and is the new one less stable?",
         answer=First("none", labels.sentence(found["summary"], 400), ()),
         notices=tuple(warnings),

@@ -61,6 +61,14 @@ def is_ladder(root: Path) -> bool:
     return (root / LADDER_FILE).is_file()
 
 
+def require_series(root: Path) -> None:
+    """FolderError, naming the rungs, where a single series is asked for and this is a ladder."""
+    if is_ladder(root):
+        rungs = [root / rung.name for rung in open_ladder(root).rungs]
+        there = ", ".join(str(rung) for rung in rungs if (rung / SERIES_FILE).is_file())
+        raise FolderError(f"{root} is a ladder: name one of its rungs: {there or 'none has begun'}")
+
+
 def create_ladder(root: Path, file: LadderFile) -> None:
     """Start a ladder in an empty or not yet existing folder; FolderError where it is taken."""
     if is_ladder(root) or (root / SERIES_FILE).exists():

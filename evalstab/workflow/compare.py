@@ -18,6 +18,7 @@ from evalstab.report import markdown
 from evalstab.report.comparison import comparison_page, comparison_table
 from evalstab.series.files import write_json, write_whole
 from evalstab.series.folder import SERIES_FILE, open_series
+from evalstab.series.ladder import require_series
 from evalstab.workflow.score import SCORES, read_scores, score
 
 
@@ -41,9 +42,12 @@ def compare_series(
 ) -> Json:
     """Compare two series and write page, plot and JSON; returns the JSON document.
 
-    FolderError where the work or the candidates differ, naming in what; UsageError for a factor
+    FolderError where both are the same, and where the work or the candidates differ, naming in
+    what; UsageError for a factor
     that is none. ``output`` is a folder, by default ``compare/`` in the new series.
     """
+    if base.resolve() == new.resolve():
+        raise FolderError(f"{base} and {new} are the same series: name two different ones")
     one, other = side(base), side(new)
     found, pair = compared(one, other, declared)
     _write(found, pair, output or _beside(new), one)
@@ -85,6 +89,7 @@ def table(found: Json) -> str:
 
 def side(path: Path) -> Side:
     """A series folder, a folder with frozen scores, or a scores.json file."""
+    require_series(path)
     if (path / SERIES_FILE).is_file():
         folder = open_series(path)
         scores = read_scores(folder) if (path / SCORES).is_file() else score(path)

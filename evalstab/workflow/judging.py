@@ -14,6 +14,7 @@ from evalstab.measures.score import SCORES_FILE
 from evalstab.report.write import write_report
 from evalstab.series.files import write_json, write_whole
 from evalstab.series.folder import SeriesFolder, open_series
+from evalstab.series.ladder import require_series
 from evalstab.series.pruned import PRUNED
 from evalstab.settings import read_config
 from evalstab.workflow.gates import Chosen, choose, gate_of, judge_of, stored_policy
@@ -33,6 +34,7 @@ def judge_series(
     cannot be written, that is said, and the verdict is given all the same. ConfigError for a gate
     that cannot pass within its planned trials, unless it is the series' own.
     """
+    require_series(root)
     folder = open_series(root)
     scores = read_scores(folder) if (root / SCORES_FILE).is_file() else score(root)
     chosen = _chosen(folder, name, scores, announce)

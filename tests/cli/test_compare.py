@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evalstab.series.ladder import LadderFile, Rung, create_ladder
 from tests.cli.program import evalstab
 
 
@@ -56,6 +57,34 @@ def test_compare_writes_page_plot_and_json(place: Path) -> None:
     page = (place / found["files"]["md"]).read_text()
     assert "Has the stability changed?" in page
     assert "cannot tell" in page
+
+
+def test_a_series_is_not_compared_with_itself(place: Path) -> None:
+    done = evalstab("compare", "reports/steady", "reports/../reports/steady", cwd=place)
+    assert done.returncode == 3
+    assert "are the same series" in done.stderr
+
+
+def test_folders_are_named_as_given_and_a_difference_once(place: Path) -> None:
+    done = evalstab("compare", "reports/steady", "reports/drifting", cwd=place)
+    assert done.stdout.startswith("reports/steady against reports/drifting\n")
+    assert done.stdout.count("model: sim-steady → sim-drifting") == 1
+
+
+def test_a_ladder_is_no_series_and_its_rungs_are_named(place: Path) -> None:
+    rungs = tuple(Rung(name=n, context_target=None, concurrency=1) for n in ("16k", "40k"))
+    file = LadderFile(
+        id="x", created="", task="three-notes", endpoint="rig", simulated=True, repeats=1, seed=1,
+        request={}, rungs=rungs,
+    )  # fmt: skip
+    create_ladder(place / "ladder", file)
+    (place / "ladder" / "40k").mkdir()
+    (place / "ladder" / "40k" / "series.json").write_text("{}")
+    for words in (("compare", "reports/steady", "ladder"), ("gate", "ladder")):
+        done = evalstab(*words, cwd=place)
+        assert done.returncode == 3
+        assert "name one of its rungs: ladder/40k" in done.stderr
+        assert "16k" not in done.stderr
 
 
 def test_other_work_is_refused(place: Path) -> None:

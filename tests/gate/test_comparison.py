@@ -97,3 +97,13 @@ def test_error_of_the_stability_question_when_only_the_consensus_moved() -> None
         p = compare(pair)["stability"]["p"]
         changed += p is not None and p < 0.05
     assert changed <= 9
+
+
+def test_differences_are_told_in_words() -> None:
+    found = differences(
+        {"context": None, "shuffle": False}, {"context": [16_000, 40_000], "shuffle": True}, ()
+    )
+    assert [one.sentence() for one in found] == [
+        "context: natural size → 16,000 and 40,000 tokens (not declared)",
+        "shuffle: no → yes (not declared)",
+    ]
