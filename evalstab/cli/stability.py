@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evalstab.cli.common import BASIC, OUTPUT, answer, answer_json, verb
+from evalstab.cli.common import BASIC, OUTPUT, answer, answer_json, say, verb
 from evalstab.errors import UsageError
 
 EXAMPLES = """
@@ -21,7 +21,7 @@ evalstab stability wide.csv --values total --json
 
 @verb
 def command(
-    table: Annotated[Path, typer.Argument(help="CSV or JSON.", show_default=False)],
+    table: Annotated[Path, typer.Argument(help="CSV or JSON; - reads stdin.", show_default=False)],
     values: Annotated[
         str | None,
         typer.Option(help="What a wide table holds: total or place.", rich_help_panel=BASIC),
@@ -36,6 +36,6 @@ def command(
     if values not in (None, "total", "place"):
         raise UsageError(f"--values {values!r}: write total or place")
     if as_json:
-        answer_json(stability_of(table, values))  # type: ignore[arg-type]
+        answer_json(stability_of(table, values, say))  # type: ignore[arg-type]
     else:
-        answer(stability_text(table, values))  # type: ignore[arg-type]
+        answer(stability_text(table, values, say))  # type: ignore[arg-type]

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import csv
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +30,7 @@ from evalstab.statistics.ranks import (
 LARGEST = 50_000_000
 MOST_TRIALS = 10_000
 MOST_CANDIDATES = 1_000
+STDIN = Path("-")
 NAMES = {
     "trial": ("trial", "run", "repeat", "repetition"),
     "candidate": ("candidate", "item", "id", "name"),
@@ -39,12 +42,16 @@ Values = Literal["total", "place"]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Trials in order, candidates, and (trials, candidates) arrays; NaN is missing."""
+    """Trials in order, candidates, and (trials, candidates) arrays; NaN is missing.
+
+    ``warning`` names the first entry whose total contradicts its place, None where none does.
+    """
 
     trials: tuple[str, ...]
     candidates: tuple[str, ...]
     places: FloatArray
     totals: FloatArray | None
+    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +64,17 @@ class _Cell:
 
 
 def read_table(path: Path, values: Values | None = None) -> Table:
-    """Read a table; InputError names line, column and mend of whatever is wrong.
+    """Read a table, ``-`` from stdin; InputError names line, column and mend of whatever is wrong.
 
     ``values`` says what the numbers of a wide table are. Where both are there, places order and
     totals only scale.
     """
     try:
-        size = path.stat().st_size
-        if size > LARGEST:
-            raise InputError(f"{path} has {size:,} bytes, at most {LARGEST:,} are read: shorten it")
-        text = path.read_text(encoding="utf-8-sig")
+        with sys.stdin.buffer if path == STDIN else path.open("rb") as file:
+            raw = file.read(LARGEST + 1)
+        if len(raw) > LARGEST:
+            raise InputError(f"{path} has more than {LARGEST:,} bytes: shorten it")
+        text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as text in UTF-8: {error}") from error
     looks_like_json = text.lstrip()[:1] in ("[", "{")
@@ -242,7 +250,26 @@ def _table(path: Path, cells: Sequence[_Cell]) -> Table:
     stated = not np.isnan(places).all()
     known = not np.isnan(totals).all()
     made = places_from_order_numbers(places) if stated else places_from_scores(totals)
-    return Table(trials, candidates, made, totals if known else None)
+    warning = _contradiction(path, cells) if stated and known else None
+    return Table(trials, candidates, made, totals if known else None, warning)
+
+
+def _contradiction(path: Path, cells: Sequence[_Cell]) -> str | None:
+    """The first entry that has more points than one placed before it in the same trial."""
+    both: dict[str, list[tuple[float, float, _Cell]]] = {}
+    for cell in cells:
+        if cell.place is not None and cell.total is not None:
+            both.setdefault(cell.trial, []).append((cell.place, -cell.total, cell))
+    for trial, entries in both.items():
+        entries.sort(key=lambda entry: entry[:2])
+        for (place, points, better), (behind, more, cell) in pairwise(entries):
+            if place < behind and more < points:
+                return (
+                    f"{path}: {cell.where}: trial {trial} places {cell.candidate} behind "
+                    f"{better.candidate} and gives it more points ({-more:g} against "
+                    f"{-points:g}). Places order here and totals only scale; 1 is the best place"
+                )
+    return None
 
 
 def _ordered(names: Iterable[str]) -> tuple[str, ...]:

@@ -8,39 +8,54 @@ from pathlib import Path
 import numpy as np
 
 from evalstab.chat import Json
-from evalstab.intake.table import Table, Values, read_table
+from evalstab.intake.table import STDIN, Table, Values, read_table
 from evalstab.report import terminal
 from evalstab.report.agreement import stability as stability_section
 from evalstab.report.facts import facts_of
+from evalstab.report.numbers import plural
 from evalstab.report.page import Answer, Report
 from evalstab.report.sure import tau_sure
 from evalstab.statistics.block import stability_block
 from evalstab.statistics.ranks import FloatArray
+from evalstab.workflow.request import Announce
 
 
-def stability_of(path: Path, values: Values | None = None) -> Json:
-    """The ``stability`` object of scores.json for a CSV or JSON table; InputError says the mend."""
-    return _block(read_table(path, values))
+def stability_of(path: Path, values: Values | None, announce: Announce) -> Json:
+    """The ``stability`` object of scores.json for a CSV or JSON table; InputError says the mend.
+
+    ``announce`` is told where places and totals contradict each other.
+    """
+    return _block(_read(path, values, announce))
 
 
-def stability_text(path: Path, values: Values | None = None) -> str:
+def stability_text(path: Path, values: Values | None, announce: Announce) -> str:
     """The same for people: every number with how sure it is, chance, and one plain sentence."""
-    table = read_table(path, values)
+    table = _read(path, values, announce)
     block = _block(table)
     facts = facts_of({"series": {}, "trials": _trials(table), "stability": block})
     section = stability_section(facts)
-    shape = f"{len(table.trials)} trials of {len(table.candidates)} candidates"
+    shape = f"{plural(len(table.trials), 'trial')} of {plural(len(table.candidates), 'candidate')}"
     tau = block["kendall_tau"]
     mean = tau["mean"]
-    line = tau.get("mean_reason") if mean is None else f"mean Kendall tau {mean:.2f}"
+    line = f"{tau.get('mean_reason') if mean is None else f'mean Kendall tau {mean:.2f}'}, "
+    line += f"{tau_sure(tau)}."
+    if len(table.trials) == 1:
+        line = "One trial agrees with nothing: it takes two to compare and three for an interval."
     found = Report(
-        title=f"{path.name}: {shape}",
+        title=f"{'stdin' if path == STDIN else path.name}: {shape}",
         question="Do the trials agree?",
-        answer=Answer("none", f"{line}, {tau_sure(tau)}.", ()),
+        answer=Answer("none", line, ()),
         notices=(),
         sections=(replace(section, brief=True),) if section else (),
     )
     return terminal.render(found, colour=None)
+
+
+def _read(path: Path, values: Values | None, announce: Announce) -> Table:
+    table = read_table(path, values)
+    if table.warning is not None:
+        announce(f"warning: {table.warning}")
+    return table
 
 
 def _block(table: Table) -> Json:

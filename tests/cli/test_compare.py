@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from evalstab.series.ladder import LadderFile, Rung, create_ladder
-from tests.cli.program import evalstab
+from tests.cli.program import environment, evalstab
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +151,18 @@ def test_stability_of_a_table(tmp_path: Path) -> None:
     assert block["winner"]["counts"] == {"a": 5}
     text = evalstab("stability", "t.csv", cwd=tmp_path)
     assert "Kendall tau" in text.stdout
+    assert not text.stderr
+    with (tmp_path / "t.csv").open("rb") as file:
+        piped = subprocess.run(
+            [sys.executable, "-m", "evalstab", "stability", "-", "--json"],
+            stdin=file, capture_output=True, check=True, env=environment(None),
+        )  # fmt: skip
+    assert json.loads(piped.stdout) == block
+    (tmp_path / "t.csv").write_text("trial,candidate,place,total\n1,a,1,3\n1,b,2,7\n")
+    one = evalstab("stability", "t.csv", cwd=tmp_path)
+    assert "1 trial of 2 candidates" in one.stdout
+    assert "One trial agrees with nothing: it takes two to compare" in one.stdout
+    assert "warning: t.csv: line 3: trial 1 places b behind a and gives it more" in one.stderr
     (tmp_path / "t.csv").write_text("trial,candidate,total\n1,a,many\n")
     bad = evalstab("stability", "t.csv", cwd=tmp_path)
     assert bad.returncode == 3

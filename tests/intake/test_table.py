@@ -115,3 +115,24 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00t")
     with pytest.raises(InputError, match="UTF-8"):
         read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ("1,a,1,3\n1,b,2,2\n1,c,3,1\n", None),
+        ("1,a,1,3\n1,b,1.5,3\n1,c,3,3\n", None),
+        ("1,a,1,1\n1,b,2,2\n1,c,3,3\n", "line 3"),
+        ("1,a,1,9\n1,b,2,2\n1,c,2,8\n1,d,4,3\n", "line 5"),
+        ("1,a,1,\n1,b,2,2\n1,c,,9\n", None),
+    ],
+)
+def test_the_first_contradiction_of_place_and_total_is_named(
+    tmp_path: Path, rows: str, line: str | None
+) -> None:
+    found = read_table(table(tmp_path / "t.csv", "trial,candidate,place,total\n" + rows))
+    if line is None:
+        assert found.warning is None
+    else:
+        assert found.warning is not None
+        assert f"{line}: trial 1 places" in found.warning
