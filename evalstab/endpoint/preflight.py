@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import re
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 import msgspec
@@ -26,7 +28,11 @@ class _Model(msgspec.Struct):
 
 
 class _Models(msgspec.Struct):
-    data: list[_Model] = msgspec.field(default_factory=list)
+    data: list[_Model] | None = None
+
+
+_TOO_LONG = re.compile(r"/(?:chat/completions|completions|responses|models)/?$")
+_VERSION = re.compile(r"/v\d")
 
 
 async def preflight(client: OpenAIChat, settings: EndpointSettings) -> Preflight:
@@ -35,10 +41,26 @@ async def preflight(client: OpenAIChat, settings: EndpointSettings) -> Preflight
     A server without a model list is used as configured, with a note. Where exactly one model is
     served and none was asked for, that one is taken.
     """
+    ready = await _asked(client, settings)
+    return replace(ready, notes=(*_unset_key(settings), *ready.notes))
+
+
+def _unset_key(settings: EndpointSettings) -> tuple[str, ...]:
+    """A note where a variable was named for the key and holds none."""
+    name = settings.api_key_env
+    if "api_key_env" not in settings.model_fields_set or os.environ.get(name):
+        return ()
+    return (f"api_key_env names {name}, which is not set: requests go without a key",)
+
+
+async def _asked(client: OpenAIChat, settings: EndpointSettings) -> Preflight:
     url = settings.base_url
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise ConfigError(f"base_url {url!r} is no address: write http://HOST:PORT/v1")
+    if _TOO_LONG.search(parts.path):
+        shorter = _TOO_LONG.sub("", url)
+        raise EndpointUnusable(f"base URL {url} names a page of the API: use {shorter}")
     try:
         body = await client.get("/models")
     except Refusal as refusal:
@@ -63,24 +85,25 @@ def _refused(refusal: Refusal, settings: EndpointSettings) -> Preflight:
     if status == 503:
         raise EndpointUnusable(f"{url} is still loading its model (HTTP 503): try again later")
     if status in (404, 405):
-        if "v1" not in urlsplit(url).path:
-            raise EndpointUnusable(
-                f"{url}/models was not found (HTTP {status}): the base URL usually ends in /v1, "
-                f"try {url.rstrip('/')}/v1"
-            )
+        if hint := _add_v1(url):
+            raise EndpointUnusable(f"{url}/models was not found (HTTP {status}){hint}")
         if settings.model:
             note = f"{url} lists no models; going on with {settings.model!r} as it was named"
             return Preflight(settings, (note,))
         raise UsageError(f"{url} lists no models: name one with --model")
-    raise EndpointUnusable(f"{url}/models answered HTTP {status}: {_excerpt(refusal.body)}")
+    told = f"{url}/models answered HTTP {status}: {_excerpt(refusal.body)}"
+    raise EndpointUnusable(f"{told}{_add_v1(url)}")
 
 
 def _choose(body: bytes, settings: EndpointSettings) -> Preflight:
     url = settings.base_url
     try:
-        served = [m.id for m in msgspec.json.decode(body, type=_Models).data if m.id]
+        listed = msgspec.json.decode(body, type=_Models).data
     except (msgspec.MsgspecError, RecursionError):
         raise EndpointUnusable(_not_an_api(url, body)) from None
+    if listed is None and _add_v1(url):
+        raise EndpointUnusable(_not_an_api(url, body))
+    served = [m.id for m in listed or () if m.id]
     if not settings.model:
         if len(served) == 1:
             return Preflight(settings.model_copy(update={"model": served[0]}))
@@ -97,9 +120,17 @@ def _choose(body: bytes, settings: EndpointSettings) -> Preflight:
 
 def _not_an_api(url: str, body: bytes) -> str:
     if body.lstrip()[:1] == b"<":
-        hint = "" if "v1" in urlsplit(url).path else f"; try {url.rstrip('/')}/v1"
-        return f"{url} answers with a web page, not with an OpenAI-compatible API{hint}"
-    return f"{url}/models is no model list: {_excerpt(body)}; is this an OpenAI-compatible API?"
+        told = f"{url} answers with a web page, not with an OpenAI-compatible API"
+    else:
+        told = f"{url}/models is no model list ({_excerpt(body)}): no OpenAI-compatible API?"
+    return f"{told}{_add_v1(url)}"
+
+
+def _add_v1(url: str) -> str:
+    """What to do about a base URL without a version in it, empty where it has one."""
+    if _VERSION.search(urlsplit(url).path):
+        return ""
+    return f"; the base URL usually ends in /v1: add /v1, try {url.rstrip('/')}/v1"
 
 
 def _excerpt(body: bytes) -> str:

@@ -44,6 +44,7 @@ from evalstab.workflow.secrets import remember_secrets
 
 SCHEMA_VERSION = 1
 CHARACTERS_A_TOKEN = 3.6
+UNUSABLE = "nothing else was looked at: mend this and check again"
 SAVED = Path("reports") / "checks"
 
 
@@ -101,7 +102,7 @@ async def _asked(subject: _Subject, announce: Announce) -> _Answers:
         try:
             ready = await preflight(client, settings)
         except EndpointUnusable as error:
-            row = CheckRow("endpoint", "failed", str(error))
+            row = CheckRow("endpoint", "failed", str(error), UNUSABLE)
             return _Answers(settings, ServerFacts(), (row,))
         settings = ready.settings
         facts = await identify(client, settings)
@@ -168,7 +169,8 @@ def _together(subject: _Subject, answers: _Answers) -> Checked:
     request, facts, settings = subject.request, answers.facts, answers.settings
     rows = list(answers.rows)
     kv: Json | None = None
-    if rows[0].status != "failed":
+    reached = rows[0].status != "failed"
+    if reached:
         if subject.task is not None and not request.contexts:
             rows.append(natural_row(facts, subject.task.name, _needed(subject.task)))
         else:
@@ -179,8 +181,9 @@ def _together(subject: _Subject, answers: _Answers) -> Checked:
         kv, row = arithmetic
         rows.append(row)
     limit = subject.task.spec.limits.max_tokens if subject.task else None
-    rows += confounder_rows(settings, facts, limit)
-    if not subject.simulated:
+    if reached:
+        rows += confounder_rows(settings, facts, limit)
+    if reached and not subject.simulated:
         rows += launch_rows(settings, facts, request.on)
         rows += hardware_rows(settings, request.on)
     return Checked(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from evalstab.sim.open import running
 from tests.cli.program import answering, environment, evalstab
 
 MODELS = b'{"object":"list","data":[{"id":"demo-model"}]}'
@@ -48,6 +49,10 @@ def test_an_unreachable_endpoint(tmp_path: Path) -> None:
         (200, b"<html>Hi</html>", "", ("web page", "/v1")),
         (404, b"not found", "", ("/v1",)),
         (200, b"not json", "/v1", ("no model list",)),
+        (200, b'{"error":"Unexpected endpoint"}', "", ("no model list", "add /v1")),
+        (404, b"{}", "", ("add /v1",)),
+        (200, b"<!doctype html>", "", ("web page", "add /v1")),
+        (404, b"{}", "/v1/chat/completions", ("names a page of the API", "/v1\n")),
         (503, b'{"error":{"message":"Loading model"}}', "/v1", ("loading",)),
         (200, MODELS, "/v1", ("does not serve", "demo-model")),
         (500, b"\x1b[31mboom", "/v1", ("HTTP 500",)),
@@ -62,6 +67,27 @@ def test_an_endpoint_that_cannot_be_used(
         )
     _refuses(done, 4, *words, tmp_path=tmp_path)
     assert "\x1b" not in done.stderr
+
+
+def test_a_configured_endpoint_without_v1_says_so(tmp_path: Path) -> None:
+    with answering(404, b"{}") as url:
+        table = f'[endpoints.rig]\nbase_url = "{url}"\nmodel = "m"\napi_key_env = "NO_SUCH_KEY"\n'
+        (tmp_path / "evalstab.toml").write_text(table)
+        done = evalstab("run", "three-notes", "--endpoint", "rig", cwd=tmp_path)
+        _refuses(done, 4, "add /v1", tmp_path=tmp_path)
+        checked = evalstab("check", "--endpoint", "rig", cwd=tmp_path)
+    assert checked.returncode == 4
+    rows = [line for line in checked.stdout.splitlines() if line[0] != " "]
+    assert rows[0].startswith("failed   endpoint")
+    assert "add /v1" in rows[0]
+    assert len(rows) == 2, "nothing else was looked at"
+
+
+def test_a_key_variable_that_is_not_set_is_told(tmp_path: Path) -> None:
+    with running(["--persona", "perfect"]) as url:
+        options = ["--base-url", f"{url}/v1", "--api-key-env", "NO_SUCH_KEY", "--repeats", "1"]
+        done = evalstab("run", "three-notes", *options, cwd=tmp_path)
+    assert done.stderr.count("NO_SUCH_KEY, which is not set") == 1
 
 
 def test_a_redirect_to_another_host_is_not_followed(tmp_path: Path) -> None:
