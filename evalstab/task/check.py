@@ -96,14 +96,17 @@ def _repeated(draft: Draft, index: int) -> bool:
 
 
 def _check_rubric(folder: TaskFolder, draft: Draft) -> None:
-    ranges = {f"criteria[{index + 1}]": c for index, c in draft.criteria.items()}
-    points = draft.value("points")
-    for key, part in {**ranges, **({"points": points} if points else {})}.items():
-        if part.min >= part.max:
+    ranges = {f"criteria[{index + 1}]": (c.min, c.max) for index, c in draft.criteria.items()}
+    for index, raw in draft.broken("criteria"):
+        ranges[f"criteria[{index + 1}]"] = (raw.get("min", 0), raw.get("max", 10))
+    if points := draft.value("points"):
+        ranges["points"] = (points.min, points.max)
+    for key, (low, high) in ranges.items():
+        if isinstance(low, int | float) and isinstance(high, int | float) and low >= high:
             folder.complain(
                 "task.toml",
                 f"{key}.max",
-                f"the range from {part.min:g} to {part.max:g} is empty",
+                f"the range from {low:g} to {high:g} is empty",
                 "Make max larger than min",
             )
     if points and draft.criteria:
@@ -128,7 +131,7 @@ def _check_language(folder: TaskFolder, draft: Draft) -> None:
             Expectation(tag, allowed)
         except ValueError as error:
             problem, _, mend = str(error).partition("; ")
-            folder.complain("task.toml", key, problem, mend[:1].upper() + mend[1:])
+            folder.complain(draft.place(key), key, problem, mend[:1].upper() + mend[1:])
 
 
 def _check_tools(folder: TaskFolder, draft: Draft) -> None:
@@ -163,13 +166,17 @@ def _check_places(folder: TaskFolder, draft: Draft) -> None:
 
 
 def _check_candidate_files(folder: TaskFolder, draft: Draft, inputs: Mapping[str, bytes]) -> None:
+    wrong = {mistake.file for mistake in folder.mistakes}
+    place = draft.value("inputs")
     for index, candidate in draft.candidates.items():
+        if f"{place}/{candidate.file}" in wrong:
+            continue
         if candidate.file is not None and candidate.file not in inputs:
             folder.complain(
                 "task.toml",
                 f"candidates[{index + 1}].file",
                 f"there is no input file {candidate.file!r} for {candidate.id}",
-                f"Put it into {draft.value('inputs') or 'inputs'!r}, or correct the name",
+                f"Put it into {place!r}, or correct the name",
             )
 
 
@@ -181,15 +188,9 @@ def _check_deliverables(folder: TaskFolder, draft: Draft, inputs: Mapping[str, b
     paths[ANSWER_FILE] = "the place for answers without tools"
     for index, deliverable in draft.deliverables.items():
         key = f"deliverables[{index + 1}]"
-        try:
-            names = inside(deliverable.path, 8)
-        except Refused as refusal:
-            problem, _, mend = str(refusal).partition(". ")
-            folder.complain("task.toml", f"{key}.path", problem, mend)
+        names = _written_plainly(folder, f"{key}.path", deliverable.path)
+        if names is None:
             continue
-        if "/".join(names) != deliverable.path:
-            problem = f"{deliverable.path!r} is not written plainly"
-            folder.complain("task.toml", f"{key}.path", problem, f"Write {'/'.join(names)!r}")
         for level in range(1, len(names) + 1):
             taken = paths.get("/".join(names[:level]).casefold())
             if taken:
@@ -197,6 +198,9 @@ def _check_deliverables(folder: TaskFolder, draft: Draft, inputs: Mapping[str, b
                 folder.complain("task.toml", f"{key}.path", problem, "Choose another path")
         paths[deliverable.path.casefold()] = "a deliverable"
         _check_form(folder, key, deliverable, draft.value("tools"))
+    for index, raw in draft.broken("deliverables"):
+        if isinstance(path := raw.get("path"), str) and path:
+            _written_plainly(folder, f"deliverables[{index + 1}].path", path)
     rankings = [d for d in draft.deliverables.values() if d.kind == "ranking"]
     if draft.spec is not None and len(rankings) != 1:
         folder.complain(
@@ -205,6 +209,20 @@ def _check_deliverables(folder: TaskFolder, draft: Draft, inputs: Mapping[str, b
             f"{len(rankings)} of them are of kind 'ranking'",
             "Exactly one must be: it holds the ranking that is measured",
         )
+
+
+def _written_plainly(folder: TaskFolder, key: str, path: str) -> tuple[str, ...] | None:
+    """The names in a path, ``None`` (and a mistake) where it leaves the workspace."""
+    try:
+        names = inside(path, 8)
+    except Refused as refusal:
+        problem, _, mend = str(refusal).partition(". ")
+        folder.complain("task.toml", key, problem, mend)
+        return None
+    if "/".join(names) != path:
+        problem = f"{path!r} is not written plainly"
+        folder.complain("task.toml", key, problem, f"Write {'/'.join(names)!r}")
+    return names
 
 
 def _check_form(folder: TaskFolder, key: str, deliverable: Deliverable, tools: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -39,6 +39,21 @@ class Draft:
     candidates: dict[int, Candidate] = field(default_factory=dict)
     criteria: dict[int, Criterion] = field(default_factory=dict)
     deliverables: dict[int, Deliverable] = field(default_factory=dict)
+    overrides: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self, key: str) -> str:
+        """Where a top-level value was written: in task.toml, or on the command line."""
+        given = self.overrides.get(f"task.{key}")
+        if given is None:
+            return "task.toml"
+        return f"--language {given}" if key == "language" else f"--set task.{key}={given}"
+
+    def broken(self, key: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Tables of a list that are not valid as a whole, as they stand in task.toml."""
+        listed = self.raw.get(key)
+        for index, entry in enumerate(listed if isinstance(listed, list) else []):
+            if isinstance(entry, dict) and index not in getattr(self, key):
+                yield index, entry
 
     def value(self, key: str) -> Any:
         """The valid value of a simple top-level key or its default, ``None`` where invalid."""
@@ -81,6 +96,7 @@ def read_draft(folder: TaskFolder, overrides: Mapping[str, str]) -> Draft | None
         _valid(Candidate, raw.get("candidates")),
         _valid(Criterion, raw.get("criteria")),
         _valid(Deliverable, raw.get("deliverables")),
+        overrides,
     )
 
 

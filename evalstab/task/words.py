@@ -24,7 +24,17 @@ _PARTS: dict[str, type[BaseModel]] = {
 
 def mistakes_of(error: ValidationError, file: str, top: type[BaseModel]) -> list[Mistake]:
     """Each thing that pydantic refused, with the key as it stands in the file and the mend."""
-    return [_mistake(detail, file, top) for detail in error.errors(include_url=False)]
+    details = error.errors(include_url=False)
+    return [_mistake(one, file, top) for one in details if not _follows(one, details)]
+
+
+def _follows(detail: ErrorDetails, all_of_them: list[ErrorDetails]) -> bool:
+    """Whether a list only seems too short since its entries are wrong themselves."""
+    place = detail["loc"]
+    return detail["type"] == "too_short" and any(
+        len(other["loc"]) > len(place) and other["loc"][: len(place)] == place
+        for other in all_of_them
+    )
 
 
 def key_of(location: Location) -> str:

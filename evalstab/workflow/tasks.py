@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast, get_args
@@ -67,14 +67,22 @@ def _facts(task: Task) -> str:
 
 
 def checked(ref: str) -> str:
-    """A line that says the task is right; TaskError with every mistake otherwise."""
+    """A line that says the task is right, and notes; TaskError with every mistake otherwise."""
     folder = find_task(ref)
     if mistakes := mistakes_in(folder):
         raise TaskError(mistakes)
     task = load_task(folder)
-    return (
-        f"{task.name}: no mistakes ({len(task.candidates)} candidates, digest {task.digest[:12]})"
-    )
+    told = f"no mistakes ({len(task.candidates)} candidates, digest {task.digest[:12]})"
+    return "\n".join([f"{task.name}: {told}", *(f"note: {note}" for note in _notes(task))])
+
+
+def _notes(task: Task) -> Iterator[str]:
+    """What is allowed but seldom meant."""
+    for path, data in task.inputs.items():
+        if not data.strip():
+            yield f"{task.spec.inputs}/{path} is empty: the model will read nothing there"
+    if task.spec.truth is None and (task.folder / "truth.json").is_file():
+        yield 'truth.json is not used: add truth = "truth.json" to task.toml'
 
 
 def make_new(asked: NewTask) -> Path:

@@ -11,6 +11,7 @@ from evalstab.errors import Mistake, TaskError
 from evalstab.task.check import mistakes_in
 from evalstab.task.load import find_task, known_tasks, load_task
 from evalstab.task.model import TaskFile
+from evalstab.workflow.tasks import checked
 from tests.task.task_making import toml_of, write_task
 
 TRUTH = '{"order": [["person_01"], ["person_02", "person_11"]], "totals": %s}'
@@ -252,3 +253,37 @@ def _toml(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return str(value).lower() if isinstance(value, bool) else repr(value).replace("'", '"')
+
+
+def test_a_second_mistake_in_a_table_does_not_hide_the_first(tmp_path: Path) -> None:
+    tail = '[[criteria]]\nid = "a"\nmin = 9\nmax = 3'
+    deliverables = '[[deliverables]]\npath = "../x"\nkind = "rankin"'
+    said = [
+        str(mistake) for mistake in found(write_task(tmp_path, toml_of("", tail, deliverables)))
+    ]
+    for wanted in (
+        "criteria[1].title: this key is missing",
+        "criteria[1].max: the range from 9 to 3 is empty",
+        "deliverables[1].kind: 'rankin' is not allowed",
+        "deliverables[1].path: the path points outside",
+    ):
+        assert any(wanted in one for one in said), said
+    assert len(said) == 4, "wrong deliverables are not missing ones"
+
+
+def test_a_candidate_file_that_is_no_text_is_not_missing_too(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"inputs/p/person_01.md": b"\xff\xfe"}
+    assert "is not UTF-8" in only(write_task(tmp_path, toml_of(), files))
+
+
+def test_a_language_of_the_command_line_is_blamed_on_it(tmp_path: Path) -> None:
+    folder = write_task(tmp_path, toml_of())
+    mistakes = mistakes_in(folder, {"task.language": "xx"})
+    assert [mistake.file for mistake in mistakes] == ["--language xx"]
+
+
+def test_an_empty_input_and_an_unused_truth_are_noted(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"inputs/p/person_01.md": "\n", "truth.json": "{}"}
+    told = checked(str(write_task(tmp_path, toml_of(), files)))
+    assert "note: inputs/p/person_01.md is empty" in told
+    assert "note: truth.json is not used" in told
