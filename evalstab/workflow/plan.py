@@ -14,6 +14,8 @@ from evalstab.errors import EvalstabError
 from evalstab.gate.deciding import deciding
 from evalstab.gate.keys import find_number
 from evalstab.gate.policy import load_policy
+from evalstab.measures.series_view import context_target
+from evalstab.report.numbers import plural
 from evalstab.series.folder import SERIES_FILE, SeriesFolder, open_series
 from evalstab.settings import Price, endpoint_settings, read_config
 from evalstab.task.load import find_task, load_task
@@ -44,13 +46,30 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one trial took: its active context, seconds, and tokens in and out."""
+    """What one trial took: its active context, seconds, and tokens in and out.
+
+    ``groups`` and ``target`` (None: the natural size) are the conditions that it was measured in.
+    """
 
     context: float
     seconds: float
     input: float | None
     output: float | None
     source: str
+    groups: int = 1
+    target: int | None = None
+
+    def unlike(self, size: int | None) -> tuple[bool, bool, float]:
+        """How far these conditions are from trials of one group at this size; least is nearest."""
+        padded = size is None and self.target is not None
+        return self.groups > 1, padded, abs(self.context - (size or 0))
+
+    def told(self, size: int | None) -> str:
+        """Where this comes from, and in which conditions, where they are not those planned for."""
+        others = [f"in {self.groups} groups"] if self.groups > 1 else []
+        if size is None and self.target is not None:
+            others.append(f"at {self.target:,} tokens, not the natural size")
+        return f"{self.source}, run {' and '.join(others)}" if others else self.source
 
 
 def plan(wanted: Wanted, people: People | None = None) -> Json:
@@ -98,7 +117,7 @@ def _ladder(contexts: Sequence[int]) -> list[int | None]:
 
 def _rung(size: int | None, repeats: int, known: Sequence[Cost], price: Price | None) -> Json:
     rung: Json = {"context": size, "trials": repeats}
-    near = min(known, key=lambda cost: abs(cost.context - (size or 0)), default=None)
+    near = min(known, key=lambda cost: cost.unlike(size), default=None)
     if near is None:
         keys = ("minutes", "input_tokens", "output_tokens", "money")
         reason = "no series of this task and endpoint in reports/; --probe asks the endpoint"
@@ -112,7 +131,7 @@ def _rung(size: int | None, repeats: int, known: Sequence[Cost], price: Price | 
     if price is not None and read is not None and written is not None:
         rung["money"] = (read * price.input + written * price.output) / 1e6
     scaled = f", scaled from {near.context:,.0f} tokens" if size and abs(scale - 1) > 0.1 else ""
-    return rung | {"source": near.source + scaled}
+    return rung | {"source": near.told(size) + scaled}
 
 
 def _history(reports: Path, endpoint: str, task: str) -> Iterator[Cost]:
@@ -141,7 +160,9 @@ def _costs(folder: SeriesFolder) -> Iterator[Cost]:
         seconds=median(float(t["seconds"]) for t in valid),
         input=median(read for read, _ in usage) if all(read for read, _ in usage) else None,
         output=median(out for _, out in usage) if all(out for _, out in usage) else None,
-        source=f"median of {len(valid)} trials in {folder.root.name}",
+        source=f"median of {plural(len(valid), 'trial')} in {folder.root.name}",
+        groups=int(folder.file.conditions.get("groups") or 1),
+        target=context_target(folder.file),
     )
 
 

@@ -129,6 +129,22 @@ def test_plan_from_earlier_series(place: Path) -> None:
     assert found["total_money"] is None
 
 
+def test_plan_says_where_the_conditions_were_others(tmp_path: Path) -> None:
+    for words in (("--groups", "2"), ("--context", "16k")):
+        done = evalstab(
+            "run", "three-notes", "--endpoint", "sim:steady", "--repeats", "1", *words,
+            "--quiet", cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        ask = ("plan", "--task", "three-notes", "--gate", "acceptance", "--endpoint", "sim:steady")
+        told = evalstab(*ask, cwd=tmp_path)
+        assert ("run in 2 groups" in told.stdout) is (words[0] == "--groups")
+    assert "run at 16,000 tokens, not the natural size" in told.stdout
+    padded = evalstab(*ask, "--context", "16k", cwd=tmp_path)
+    assert "not the natural size" not in padded.stdout
+    assert "2 groups" not in padded.stdout
+
+
 def test_plan_with_a_price_and_without_history(place: Path, tmp_path: Path) -> None:
     text = (
         '[endpoints.rig]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
