@@ -9,13 +9,15 @@ from pathlib import Path
 import msgspec
 
 from evalstab.endpoint.base import Attempt
-from evalstab.findings import Channel, Finding
+from evalstab.endpoint.thinking import split_content
+from evalstab.findings import Channel, Finding, finding
 from evalstab.measures import language, loops
 from evalstab.measures.texts import Piece
 from evalstab.measures.tokens import TokenCount
 from evalstab.measures.view import StepView, TrialView
 from evalstab.task.model import Candidate, Deliverable, Task, TaskFile
 from evalstab.text.escapes import decode_json
+from evalstab.text.excerpt import excerpt
 from evalstab.text.expected import Expectation
 from evalstab.trial.record import Step, TrialStarted
 
@@ -33,12 +35,36 @@ def findings_in(
     """
     if channel != "arguments" or not _is_json(text):
         raw = channel == "arguments" and text.lstrip()[:1] in ("{", "[")
-        return _measured(Piece(channel, text, raw=raw), expected, inputs)
-    found: list[Finding] = []
+        found = _measured(Piece(channel, text, raw=raw), expected, inputs)
+        if channel in ("content", "file"):
+            found = _in_order([*found, *_thinking(text, channel, inputs)])
+        return found
+    found = []
     for literal in _LITERAL.finditer(text):
         if literal[1] and literal[2] is None:
             found += _in_value(literal[1], literal.start(1), expected, inputs)
     return found
+
+
+def _thinking(text: str, channel: Channel, inputs: Sequence[str]) -> Iterator[Finding]:
+    """Thinking in its tags, which has no place in an answer; not where it was copied."""
+    position = 0
+    for leak in split_content(text, beside_field=True).leaks:
+        start = text.index(leak, position)
+        position = start + len(leak)
+        if leak.strip() and not any(leak in given for given in inputs):
+            yield finding(
+                "reasoning.leaked_to_content",
+                channel=channel,
+                start=start,
+                end=position,
+                excerpt=excerpt(text, start, position),
+                detail={"form": "tags"},
+            )
+
+
+def _in_order(found: list[Finding]) -> list[Finding]:
+    return sorted(found, key=lambda one: (one.start or 0, one.end or 0))
 
 
 def _in_value(
@@ -57,7 +83,7 @@ def _measured(piece: Piece, expected: Expectation, inputs: Sequence[str]) -> lis
     view = _view(piece, expected, inputs)
     found = language.compute(view).findings + loops.compute(view).findings
     bare = [msgspec.structs.replace(one, step=None) for one in found]
-    return sorted(bare, key=lambda one: (one.start or 0, one.end or 0))
+    return _in_order(bare)
 
 
 def _view(piece: Piece, expected: Expectation, inputs: Sequence[str]) -> TrialView:

@@ -103,7 +103,14 @@ def _texts(place: str, stdin: BinaryIO) -> tuple[list[Text], list[str]]:
     path = Path(place)
     if path.is_dir():
         return _folder(path)
-    return [Text(_decoded(_read(path), place))], []
+    data = _read(path)
+    if _is_binary(data):
+        raise InputError(f"{place} is no text file: name one with texts")
+    return [Text(_decoded(data, place))], []
+
+
+def _is_binary(data: bytes) -> bool:
+    return b"\0" in data[:_SNIFFED]
 
 
 def _folder(root: Path) -> tuple[list[Text], list[str]]:
@@ -113,7 +120,7 @@ def _folder(root: Path) -> tuple[list[Text], list[str]]:
     for path in _files(root):
         name = path.relative_to(root).as_posix()
         data = _read(path)
-        if b"\0" in data[:_SNIFFED]:
+        if _is_binary(data):
             skipped.append(name)
         else:
             texts.append(Text(_decoded(data, name), name))

@@ -91,3 +91,19 @@ def test_what_cannot_be_read_and_what_cannot_be_meant(tmp_path: Path) -> None:
         assert done.returncode == code, (arguments, done.stderr)
         assert told in done.stderr
         assert done.stdout == ""
+
+
+def test_thinking_in_an_answer_is_told(tmp_path: Path) -> None:
+    text = "Hello.\n<think>Which of them is best?</think>\nThe first one is the best of all.\n"
+    (tmp_path / "answer.md").write_text(text)
+    (found,) = _found(tmp_path, "answer.md", "--language", "en")
+    assert found["code"] == "reasoning.leaked_to_content"
+    assert text[found["start"] : found["end"]] == "Which of them is best?"
+    assert _found(tmp_path, "answer.md", "--language", "en", "--channel", "reasoning") == []
+
+
+def test_a_lone_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "image.bin").write_bytes(b"\0\1\2" * 50)
+    done = evalstab("scan", "image.bin", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "image.bin is no text file" in done.stderr
