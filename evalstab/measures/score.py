@@ -143,7 +143,7 @@ def _series_block(series: SeriesView) -> Json:
     invalid = [trial for trial in series.trials if trial.values["outcome"] == "invalid"]
     lost = Counter(_causes(series))
     values |= {
-        "repeats_planned": file.repeats,
+        "repeats_planned": SeriesFolder(series.root, file).planned,
         "repeats_done": len(series.judged),
         "simulated": series.simulated,
         "attempts": len(series.trials) + len(series.spoilt),

@@ -52,7 +52,8 @@ def settings(folder: SeriesFolder) -> Section:
 
 def again(folder: SeriesFolder, named: str) -> Section:
     """The exact commands, and the versions that made these numbers."""
-    lines = (run_command(folder.file), f"evalstab score {named}", f"evalstab report {named}")
+    begun = msgspec.structs.replace(folder.file, repeats=folder.planned)
+    lines = (run_command(begun), f"evalstab score {named}", f"evalstab report {named}")
     versions = [(key, _value(value)) for key, value in _flat(folder.file.versions)]
     work = [(key, _value(value)) for key, value in _flat(folder.file.work)]
     return Section(

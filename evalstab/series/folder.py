@@ -91,6 +91,11 @@ class SeriesFolder:
         """The copy of the task that this series asked."""
         return self.root / "task"
 
+    @property
+    def planned(self) -> int:
+        """Trials asked for: as many as at the beginning, or more where it was resumed for more."""
+        return max([self.file.repeats, *(trial.index for trial in self.trials())])
+
     def trial(self, index: int) -> TrialFolder:
         """The folder of a trial's current attempt (existing or not)."""
         attempt = 1 + sum(t.spoilt for t in self.trials() if t.index == index)

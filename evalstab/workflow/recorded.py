@@ -48,7 +48,7 @@ def recorded(folder: SeriesFolder, repeats: int | None = None) -> Prepared:
         endpoint=name,
         settings=settings,
         seed=file.seed,
-        repeats=repeats or file.repeats,
+        repeats=repeats or folder.planned,
     )
 
 

@@ -45,5 +45,16 @@ def go_on(
         if file.endpoint.get("imported"):
             raise FolderError(f"{root} was imported: there is nothing to go on with; score it")
         resume = agents.resume if file.conditions.get("agent") else running.resume
+        _tell_if_longer(root, repeats, people)
     with resumable(root):
         return resume(root, people, repeats=repeats, gate=gate, early_stop=early_stop)
+
+
+def _tell_if_longer(root: Path, repeats: int | None, people: People) -> None:
+    """Say so where ``--repeats`` asks for no more trials than there are."""
+    there = len({trial.index for trial in open_series(root).trials()})
+    if repeats is not None and repeats <= there:
+        people.announce(
+            f"{root} has {there} trials already, --repeats {repeats} adds none: give the number "
+            "of all trials that it shall have"
+        )

@@ -84,3 +84,15 @@ def test_a_series_that_was_not_scored_says_so(series: Path) -> None:
     done = evalstab("report", series, "--format", "html", cwd=series.parent)
     assert done.returncode == 3
     assert "evalstab score" in done.stderr
+
+
+def test_a_series_resumed_for_more_trials_plans_them(tmp_path: Path) -> None:
+    asked = ("run", "three-notes", "--endpoint", "sim:steady", "--repeats", "1", "--out", "out")
+    assert evalstab(*asked, cwd=tmp_path).returncode == 0
+    done = evalstab("resume", "out", "--repeats", "2", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["series"]["repeats_planned"] == 2
+    assert "--repeats 2 --seed" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
+    fewer = evalstab("resume", "out", "--repeats", "1", "--json", cwd=tmp_path)
+    assert fewer.returncode == 0, fewer.stderr
+    assert "out has 2 trials already, --repeats 1 adds none" in fewer.stderr
+    assert json.loads(fewer.stdout)["series"]["repeats_done"] == 2
