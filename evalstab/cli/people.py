@@ -12,21 +12,27 @@ from rich.live import Live
 from rich.table import Table
 
 from evalstab.cli.common import answer, answer_json, say
+from evalstab.endpoint.base import Attempt
+from evalstab.series.folder import SeriesFile
 from evalstab.sim.open import open_sim
-from evalstab.trial.record import Step
+from evalstab.trial.loop import Watcher
+from evalstab.trial.record import Step, TrialEnded
 from evalstab.workflow.request import Announce
 from evalstab.workflow.run import Outcome, People
 from evalstab.workflow.rungs import first_screen
 
 
 def people_for(announce: Announce, *, quiet: bool) -> People:
-    """Whom a verb talks to: prose through ``announce``, progress only on a terminal."""
-    lively = sys.stderr.isatty() and not quiet
-    return People(
-        announce=announce,
-        watcher=(lambda file: Progress(file.repeats)) if lively else (lambda _file: Silence()),
-        open_sim=open_sim,
-    )
+    """Whom a verb talks to: prose through ``announce``, a live table only on a terminal."""
+
+    def watcher(file: SeriesFile) -> Watcher:
+        if quiet:
+            return Silence()
+        if sys.stderr.isatty():
+            return Progress(file.repeats)
+        return Lines(file.repeats, announce)
+
+    return People(announce=announce, watcher=watcher, open_sim=open_sim)
 
 
 def show(outcome: Outcome, *, as_json: bool, quiet: bool) -> None:
@@ -42,7 +48,7 @@ def show(outcome: Outcome, *, as_json: bool, quiet: bool) -> None:
 
 
 class Silence:
-    """Shows nothing: output is not a terminal."""
+    """Shows nothing."""
 
     def chunks(self, trial: int, count: int) -> None:
         """Nothing."""
@@ -50,8 +56,49 @@ class Silence:
     def step(self, trial: int, step: Step) -> None:
         """Nothing."""
 
+    def waiting(self, trial: int, attempt: Attempt, limit: float) -> None:
+        """Nothing."""
+
+    def ended(self, trial: int, ended: TrialEnded) -> None:
+        """Nothing."""
+
     def done(self) -> None:
         """Nothing."""
+
+
+class Lines(Silence):
+    """A line for each finished trial, and for each wait, where there is no terminal."""
+
+    def __init__(self, repeats: int, announce: Announce) -> None:
+        self._repeats = repeats
+        self._announce = announce
+        self._steps: dict[int, int] = {}
+        self._waiting: set[int] = set()
+
+    def step(self, trial: int, step: Step) -> None:
+        """Count it; whatever was waited for has come."""
+        self._steps[trial] = step.number
+        self._waiting.discard(trial)
+
+    def waiting(self, trial: int, attempt: Attempt, limit: float) -> None:
+        """Say once that the server is waited for."""
+        if trial not in self._waiting:
+            self._waiting.add(trial)
+            self._announce(_waited_for(trial, attempt, limit))
+
+    def ended(self, trial: int, ended: TrialEnded) -> None:
+        """Say how it ended."""
+        steps = self._steps.pop(trial, 0)
+        why = "" if ended.outcome == "completed" else f" ({ended.reason})"
+        self._announce(
+            f"trial {trial} of {self._repeats}: {ended.outcome}{why} after {steps} steps, "
+            f"{_clock(ended.seconds)}"
+        )
+
+
+def _waited_for(trial: int, attempt: Attempt, limit: float) -> str:
+    why = attempt.error or next((found.code for found in attempt.findings), "no answer")
+    return f"trial {trial}: no answer from the server ({why}), waiting up to {_clock(limit)}"
 
 
 @dataclass(slots=True)
@@ -91,6 +138,13 @@ class Progress:
         line.step = step.number + 1
         line.context = step.context_tokens or line.context
         self._live.update(self._table())
+
+    def waiting(self, trial: int, attempt: Attempt, limit: float) -> None:
+        """Say above the table that the server is waited for."""
+        self._live.console.print(_waited_for(trial, attempt, limit), markup=False)
+
+    def ended(self, trial: int, ended: TrialEnded) -> None:
+        """Nothing: the next trial's line tells it."""
 
     def done(self) -> None:
         """Take the table away."""

@@ -91,6 +91,7 @@ async def _trial(plan: SeriesPlan, index: int, watcher: Watcher, breaker: _Break
     while True:
         folder = plan.folder.trial(index)
         ended = await _attempt(plan, folder, watcher)
+        watcher.ended(index, ended)
         if ended.outcome != "invalid":
             if ended.outcome == "aborted" and ended.ending == "endpoint":
                 raise EndpointUnusable(

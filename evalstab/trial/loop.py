@@ -38,6 +38,12 @@ class Watcher(Protocol):
     def step(self, trial: int, step: Step) -> None:
         """A step was finished and recorded."""
 
+    def waiting(self, trial: int, attempt: Attempt, limit: float) -> None:
+        """No answer came; the request is sent again, for at most ``limit`` seconds."""
+
+    def ended(self, trial: int, ended: TrialEnded) -> None:
+        """A trial came to its end."""
+
     def done(self) -> None:
         """The series ended or was interrupted."""
 
@@ -158,11 +164,22 @@ def _limit_reached(plan: TrialPlan, talk: Conversation) -> _End | None:
     return None
 
 
+def _tells_of_waiting(
+    plan: TrialPlan, talk: Conversation, watcher: Watcher
+) -> Callable[[Attempt], None]:
+    def tell(attempt: Attempt) -> None:
+        if attempt.action == "wait":
+            watcher.waiting(talk.trial, attempt, plan.policy.wait_limit)
+
+    return tell
+
+
 async def _take_step(plan: TrialPlan, talk: Conversation, watcher: Watcher) -> Step:
     talk.step += 1
     started = talk.elapsed()
     request = _request(plan, talk, lambda count: watcher.chunks(talk.trial, count))
-    attempts = scrubbed(await ask(plan.endpoint, request, plan.policy))
+    tell = _tells_of_waiting(plan, talk, watcher)
+    attempts = scrubbed(await ask(plan.endpoint, request, plan.policy, tell))
     last = attempts[-1]
     done = Executed([], [], [])
     append: list[Json] = []

@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
+from evalstab.endpoint.base import Attempt
 from evalstab.series.folder import SeriesFile
 from evalstab.sim.open import open_sim
 from evalstab.trial.loop import Watcher
-from evalstab.trial.record import Step
+from evalstab.trial.record import Step, TrialEnded
 from evalstab.workflow.request import RunRequest
 from evalstab.workflow.run import Outcome, People, run
 from tests.endpoint.case_server import CaseServer, case_server
@@ -65,6 +66,12 @@ class Nobody:
         """Nothing."""
 
     def step(self, trial: int, step: Step) -> None:
+        """Nothing."""
+
+    def waiting(self, trial: int, attempt: Attempt, limit: float) -> None:
+        """Nothing."""
+
+    def ended(self, trial: int, ended: TrialEnded) -> None:
         """Nothing."""
 
     def done(self) -> None:
