@@ -154,7 +154,7 @@ def endpoint_settings(
         chosen = None if url else DEFAULT_ENDPOINT
     if chosen and not chosen.startswith(SIMULATED):
         if chosen not in config.endpoints:
-            hint = nearest(chosen, [*config.endpoints, "sim:drifting", "sim:steady"])
+            hint = nearest(chosen, [*config.endpoints, *_simulated()])
             raise ConfigError(f"unknown endpoint {chosen!r} in {CONFIG_NAME}. {hint}")
         layer = config.endpoints[chosen].model_dump(exclude_unset=True)
     if url:
@@ -166,6 +166,12 @@ def endpoint_settings(
     where = f"endpoint {chosen}" if chosen else "the command line"
     settings = validated(EndpointSettings, layer, where)
     return chosen or _name_of_url(settings.base_url), settings
+
+
+def _simulated() -> list[str]:
+    """The built-in endpoints, one for each persona that comes with the package."""
+    folder = Path(__file__).parent / "sim" / "personas"
+    return [f"{SIMULATED}{path.stem}" for path in folder.glob("*.toml")]
 
 
 def set_dotted(target: Json, key: str, value: Any) -> None:

@@ -35,9 +35,21 @@ app = typer.Typer(
 )
 
 
-Persona = Annotated[str, typer.Option(help="How the model behaves.", rich_help_panel=BASIC)]
+Persona = Annotated[
+    str,
+    typer.Option(
+        help="How the model behaves: cold-first, drifting, echo, faulty, loaded, perfect, slowing, "
+        "steady, or a .toml file of your own.",
+        rich_help_panel=BASIC,
+    ),
+]
 Dialect = Annotated[
-    str, typer.Option(help="Which server it seems to run on.", rich_help_panel=BASIC)
+    str,
+    typer.Option(
+        help="Which server it seems to run on: vllm, sglang, llamacpp, ik_llamacpp, minimax or "
+        "ollama.",
+        rich_help_panel=BASIC,
+    ),
 ]
 Port = Annotated[int, typer.Option(help="0: any free port.", rich_help_panel=BASIC)]
 Seed = Annotated[
