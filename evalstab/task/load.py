@@ -45,6 +45,11 @@ def known_tasks() -> dict[str, Path]:
     return dict(sorted((shipped_tasks() | _tasks_in(Path("tasks"))).items()))
 
 
+def tasks_beside() -> dict[str, Path]:
+    """Tasks that are folders of the current folder, by the path that calls them."""
+    return {f"./{name}": folder for name, folder in _tasks_in(Path()).items()}
+
+
 def shipped_tasks() -> dict[str, Path]:
     """Tasks that come with the package, by name, sorted."""
     installed = _PACKAGE / "_tasks"

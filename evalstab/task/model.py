@@ -13,6 +13,7 @@ RankingFormat = Literal["json", "markdown-table", "numbered-list"]
 ToolName = Literal[
     "list_files", "read_file", "search_files", "write_file", "edit_file", "submit_ranking"
 ]
+MOST_CANDIDATES = 200
 ANSWER_FILE = "answer.md"
 """Where the answer of a task without tools is kept in the workspace."""
 
@@ -97,7 +98,7 @@ class TaskFile(_Part):
     prompt: RelativePath
     inputs: RelativePath = "inputs"
     truth: RelativePath | None = None
-    candidates: tuple[Candidate, ...] = Field(min_length=2, max_length=200)
+    candidates: tuple[Candidate, ...] = Field(min_length=2, max_length=MOST_CANDIDATES)
     criteria: tuple[Criterion, ...] = Field(default=(), max_length=100)
     points: Points | None = None
     deliverables: tuple[Deliverable, ...] = Field(min_length=1, max_length=50)

@@ -13,8 +13,8 @@ from pathlib import Path
 from evalstab.errors import Mistake, TaskError
 from evalstab.task.brief_texts import GERMAN, texts_for
 from evalstab.task.check import mistakes_in
-from evalstab.task.folder import MAX_FILE_BYTES, MAX_INPUT_FILES
-from evalstab.task.model import Candidate, RankingFormat, ToolMode
+from evalstab.task.folder import MAX_FILE_BYTES
+from evalstab.task.model import MOST_CANDIDATES, Candidate, RankingFormat, ToolMode
 
 _PATHS: dict[RankingFormat, str] = {
     "json": "ranking.json",
@@ -115,8 +115,8 @@ def _sources(candidates_from: Path | Sequence[str]) -> list[tuple[str, Path | No
         return [(name.strip(), None) for name in candidates_from if name.strip()]
     if candidates_from.is_dir():
         files = sorted(_visible_files(candidates_from))
-        if not 2 <= len(files) <= MAX_INPUT_FILES:
-            problem = f"{len(files)} files are there, 2 to {MAX_INPUT_FILES} can be candidates"
+        if not 2 <= len(files) <= MOST_CANDIDATES:
+            problem = f"{len(files)} files are there, 2 to {MOST_CANDIDATES} can be candidates"
             raise _error(candidates_from, problem, "Put one file for each candidate there")
         return [(path.stem, path) for path in files]
     try:

@@ -13,7 +13,7 @@ import msgspec
 from evalstab.errors import Mistake, TaskError, UsageError, nearest
 from evalstab.task.brief import opening_messages
 from evalstab.task.check import mistakes_in
-from evalstab.task.load import find_task, known_tasks, load_task
+from evalstab.task.load import find_task, known_tasks, load_task, tasks_beside
 from evalstab.task.model import RankingFormat, Task, ToolMode
 from evalstab.task.new import new_task
 from evalstab.tools.toolbox import offered_tools
@@ -34,9 +34,9 @@ class NewTask:
 
 
 def listing() -> str:
-    """One line a task: name, language, candidates, title, or that it is broken."""
+    """One line a task: how it is called, language, candidates, title, or that it is broken."""
     lines = []
-    for name, folder in known_tasks().items():
+    for name, folder in (known_tasks() | tasks_beside()).items():
         try:
             spec = load_task(folder).spec
         except TaskError as error:

@@ -12,8 +12,9 @@ from evalstab.errors import TaskError
 from evalstab.task.brief import opening_messages
 from evalstab.task.check import mistakes_in
 from evalstab.task.load import load_task
-from evalstab.task.model import RankingFormat, ToolMode
+from evalstab.task.model import MOST_CANDIDATES, RankingFormat, ToolMode
 from evalstab.task.new import new_task
+from evalstab.workflow.tasks import listing
 
 
 @pytest.fixture
@@ -108,3 +109,21 @@ def test_any_names_and_prompt(
         assert not folder.exists()
     else:
         assert mistakes_in(folder) == []
+
+
+def test_one_number_of_candidates_is_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for number in range(MOST_CANDIDATES + 1):
+        (tmp_path / "many" / f"c{number}.md").write_text("x")
+    with pytest.raises(TaskError, match=f"2 to {MOST_CANDIDATES} can be candidates"):
+        new_task(tmp_path / "t", candidates_from=tmp_path / "many")
+    with pytest.raises(TaskError, match=f"at most {MOST_CANDIDATES} are allowed"):
+        new_task(tmp_path / "t", candidates_from=[f"c{n}" for n in range(MOST_CANDIDATES + 1)])
+
+
+def test_a_task_in_the_current_folder_is_listed_as_it_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    new_task(Path("mine"), candidates_from=["a", "b"])
+    assert any(line.startswith("./mine ") for line in listing().splitlines())
