@@ -81,7 +81,13 @@ def test_every_room_has_a_row() -> None:
 
 @pytest.mark.parametrize(
     ("package", "home"),
-    [("openai", "endpoint"), ("typer", "cli"), ("matplotlib", "report"), ("jinja2", "report"), ("starlette", "sim")],
+    [
+        ("openai", "endpoint"),
+        ("typer", "cli"),
+        ("matplotlib", "report"),
+        ("jinja2", "report"),
+        ("starlette", "sim"),
+    ],
 )
 def test_a_library_stays_in_its_room(package: str, home: str) -> None:
     users = {
