@@ -37,7 +37,7 @@ from evalstab.task.model import ANSWER_FILE, Task
 from evalstab.tools.workspace import Workspace
 from evalstab.trial.record import Record, TrialEnded, read_events
 from evalstab.workflow.looking import gated, stop_for, wants_more
-from evalstab.workflow.loop import on_a_loop
+from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import (
     Prepared,
     default_folder,
@@ -79,7 +79,7 @@ def run(request: RunRequest, people: People) -> Outcome:
     root = request.out or default_folder(prepared)
     if prepared.simulated is not None:
         people.announce(f"simulated endpoint {prepared.endpoint}, no model was judged")
-    with ExitStack() as stack:
+    with resumable(root), ExitStack() as stack:
         prepared = with_simulator(prepared, root, people, stack)
         ready = on_a_loop(preflighted(prepared.settings))
         prepared = with_provenance(replace(prepared, settings=ready.settings), people.announce)
