@@ -40,6 +40,10 @@ from evalstab.cli import main
 main()
 """
 
+OWN_GATE = """
+repeats = 2
+rules = [{ name = "complete", count = "deliverables_incomplete", at_most = 0 }]
+"""
 NETWORK = {"aiohttp", "openai"}
 MEASURES = {"numpy", "pydantic", "scipy"}
 TASKS = {"jsonschema", "pydantic"}
@@ -66,7 +70,9 @@ def loads(folder: Path, *arguments: str) -> set[str]:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("imports")
-    assert loads(folder, "run", "three-notes", "--repeats", "2", "--out", "s", "--quiet")
+    for name in ("s", "t"):
+        assert loads(folder, "run", "three-notes", "--repeats", "2", "--out", name, "--quiet")
+    (folder / "own.toml").write_text(OWN_GATE)
     return folder
 
 
@@ -91,8 +97,8 @@ def test_help_of_a_command_loads_the_panels_only(tmp_path: Path, name: str) -> N
         ("stability table.csv --json", {"numpy", "scipy", "pydantic"}),
         ("report s --format json", PAGES),
         ("report s --format md", PAGES | {"matplotlib", "scipy"}),
-        ("gate s", PAGES | {"matplotlib", "scipy"}),
-        ("compare s s", PAGES | MEASURES | {"matplotlib"}),
+        ("gate s --gate own.toml", PAGES | {"matplotlib", "scipy"}),
+        ("compare s t", PAGES | MEASURES | {"matplotlib"}),
         ("score s", PAGES | MEASURES | {"matplotlib", "py3langid", "langdetect"}),
         ("sim verify s s/truth.json", {"pydantic"}),
     ],
