@@ -20,7 +20,7 @@ from evalstab.launch.recover import candidates
 from evalstab.launch.stores import commands
 from tests.launch.programs import FIXTURES
 
-STORES = FIXTURES / "stores"
+STORES = FIXTURES.parent / "stores"
 RUN = "docker run -d --name vllm-qwen36-tp8 --gpus all"
 
 
