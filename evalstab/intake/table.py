@@ -37,12 +37,16 @@ NAMES = {
     "total": ("total", "score", "points"),
     "place": ("place", "rank", "position"),
 }
+UNJUDGED = ("aborted", "invalid")
+"""Outcomes that say nothing about the model."""
 Values = Literal["total", "place"]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """Trials in order, candidates, and (trials, candidates) arrays; NaN is missing.
+
+    A trial that states no place at all is ordered by its totals.
 
     ``warning`` names the first entry whose total contradicts its place, None where none does.
     """
@@ -121,13 +125,18 @@ def _json_cells(path: Path, text: str, values: Values | None) -> list[_Cell]:
 
 
 def _scored(path: Path, trials: Sequence[Any]) -> list[_Cell]:
-    """The trials of a scores.json: ranking and totals."""
+    """The judged trials of a scores.json: ranking and totals; one without a ranking is a gap."""
     cells: list[_Cell] = []
+    unranked: list[tuple[str, str]] = []
     for number, trial in enumerate(trials, 1):
         where = f"trials[{number - 1}]"
         if not isinstance(trial, dict):
             raise InputError(f"{path}: {where} is no object")
+        if trial.get("outcome") in UNJUDGED:
+            continue
         name, above = str(trial.get("index", number)), 0
+        if not trial.get("ranking"):
+            unranked.append((name, where))
         totals = trial.get("totals") or {}
         for group in trial.get("ranking") or ():
             for candidate in group:
@@ -135,7 +144,7 @@ def _scored(path: Path, trials: Sequence[Any]) -> list[_Cell]:
                 place = above + (len(group) + 1) / 2
                 cells.append(_Cell(name, str(candidate), total, place, where))
             above += len(group)
-    return cells
+    return [*cells, *(_Cell(n, c.candidate, None, None, w) for n, w in unranked for c in cells[:1])]
 
 
 def _cells(
@@ -249,7 +258,9 @@ def _table(path: Path, cells: Sequence[_Cell]) -> Table:
         places[at] = math.nan if cell.place is None else cell.place
     stated = not np.isnan(places).all()
     known = not np.isnan(totals).all()
-    made = places_from_order_numbers(places) if stated else places_from_scores(totals)
+    made = places_from_order_numbers(places)
+    only_totals = np.isnan(places).all(axis=1)
+    made[only_totals] = places_from_scores(totals[only_totals])
     warning = _contradiction(path, cells) if stated and known else None
     return Table(trials, candidates, made, totals if known else None, warning)
 

@@ -71,6 +71,25 @@ def test_json_forms(tmp_path: Path) -> None:
     assert found.places.tolist() == [[1, 2.5, 2.5]]
 
 
+def test_scores_keep_the_trials_without_a_ranking(tmp_path: Path) -> None:
+    trials = [
+        {"index": 1, "outcome": "completed", "ranking": [["b"], ["a"]], "totals": {}},
+        {"index": 2, "outcome": "failed", "ranking": None, "totals": None},
+        {"index": 3, "outcome": "aborted", "ranking": [["a"], ["b"]], "totals": {}},
+        {"index": 4, "outcome": "invalid", "ranking": None, "totals": None},
+    ]
+    found = read_table(table(tmp_path / "s.json", json.dumps({"trials": trials})))
+    assert found.trials == ("1", "2")
+    assert found.places[0].tolist() == [1, 2]
+    assert np.isnan(found.places[1]).all()
+
+
+def test_a_trial_without_places_is_ordered_by_its_totals(tmp_path: Path) -> None:
+    text = "trial,candidate,total,place\n1,a,2,1\n1,b,3,2\n2,a,3,\n2,b,5,\n"
+    found = read_table(table(tmp_path / "t.csv", text))
+    assert found.places.tolist() == [[1, 2], [2, 1]]
+
+
 def test_missing_candidates_and_places_before_totals(tmp_path: Path) -> None:
     text = "trial,candidate,total,place\n1,a,10,2\n1,b,10,1\n2,a,7,1\n2,b,,\n"
     found = read_table(table(tmp_path / "t.csv", text))
