@@ -9,6 +9,7 @@ code agree.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
@@ -24,11 +25,21 @@ def junit(scores: Json) -> bytes:
 
     Needs a scored series; a verdict of status ``none`` gives the trials alone.
     """
+    return junit_of([("", scores)])
+
+
+def junit_of(rungs: Sequence[tuple[str, Json]]) -> bytes:
+    """The same for several series, as those of a ladder; suites bear the names of their rungs."""
     document = JUnitXml("evalstab")
-    series, verdict = scores["series"], scores["verdict"]
-    if verdict["status"] != "none":
-        document.add_testsuite(_gate(series, verdict))
-    document.add_testsuite(_trials(series, scores["trials"], verdict))
+    for name, scores in rungs:
+        series, verdict = scores["series"], scores["verdict"]
+        place = f"evalstab.{series['task']}.{series['endpoint']}"
+        owner = clean(f"{place}.{name}" if name else place)
+        suites = [_gate(owner, verdict)] if verdict["status"] != "none" else []
+        for suite in [*suites, _trials(series, scores["trials"], verdict, owner)]:
+            if name:
+                suite.name = clean(f"{name}: {suite.name}")
+            document.add_testsuite(suite)
     document.update_statistics()
     written: bytes = document.tostring()
     return b"<?xml version='1.0' encoding='utf-8'?>\n" + written + b"\n"
@@ -39,11 +50,10 @@ def clean(value: object) -> str:
     return _NO_XML.sub("", str(value)[:LONGEST])
 
 
-def _gate(series: Json, verdict: Json) -> TestSuite:
+def _gate(owner: str, verdict: Json) -> TestSuite:
     suite = TestSuite(clean(f"gate {verdict['gate']}"))
     for key in ("status", "provisional", "trials", "planned", "unseen_share"):
         suite.add_property(key, clean(verdict.get(key)))
-    owner = clean(f"evalstab.{series['task']}.{series['endpoint']}")
     whole = _case("verdict", owner, 0.0)
     _mark(whole, verdict["status"], verdict.get("reason") or "", "verdict")
     whole.system_out = clean("\n".join([*verdict.get("notes", ()), *verdict.get("next", ())]))
@@ -56,16 +66,16 @@ def _gate(series: Json, verdict: Json) -> TestSuite:
     return suite
 
 
-def _trials(series: Json, trials: list[Json], verdict: Json) -> TestSuite:
+def _trials(series: Json, trials: list[Json], verdict: Json, owner: str) -> TestSuite:
     suite = TestSuite(clean(f"{series['task']} on {series['endpoint']}"))
     for key in ("id", "model", "context_target", "simulated", "attempts", "invalid"):
         suite.add_property(key, clean(series.get(key)))
-    owner = clean(f"evalstab.{series['task']}.{series['endpoint']}.trials")
     by_index = {int(trial["index"]): trial for trial in trials}
     last = max([int(series["repeats_planned"]), *by_index])
     for index in range(1, last + 1):
         trial = by_index.get(index)
-        case = _case(f"trial {index:03d}", owner, float((trial or {}).get("seconds") or 0.0))
+        seconds = float((trial or {}).get("seconds") or 0.0)
+        case = _case(f"trial {index:03d}", f"{owner}.trials", seconds)
         if trial is None:
             case.result = [Skipped("not run", "not run")]
         else:

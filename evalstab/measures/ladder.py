@@ -26,12 +26,15 @@ FEW_TRIALS = 5
 MARGIN = 0.10
 """Loss of mean tau up to which a rung counts as not worse than the control."""
 
+WORST = ("invalid", "fail", "undecided", "none", "pass")
+"""Verdicts, the one that says most against passing first."""
+
 _SPEED = ("decode_tok_s", "prefill_tok_s", "ttft_s", "latency_s", "gap_p99_ms")
 
 
-def ladder_result(rungs: Sequence[tuple[Rung, Json]]) -> Json:
+def ladder_result(rungs: Sequence[tuple[Rung, Json]], missing: Sequence[Rung] = ()) -> Json:
     """Rows and comparisons of the rungs that have scores, in order; ``change`` is against the
-    control."""
+    control, ``gate`` what their verdicts say together. ``missing`` rungs have no scores."""
     control = next((scores for rung, scores in rungs if rung.control), None)
     rows = [_row(rung, scores) for rung, scores in rungs]
     for row, (rung, scores) in zip(rows, rungs, strict=True):
@@ -41,7 +44,63 @@ def ladder_result(rungs: Sequence[tuple[Rung, Json]]) -> Json:
             row["change"] = _change(control, scores)
     result: Json = {"control": next((r.name for r, _ in rungs if r.control), None), "rungs": rows}
     result["answer"] = _answer(rows)
+    result["gate"] = _gate(rows, missing)
     return result
+
+
+def _gate(rows: Sequence[Json], missing: Sequence[Rung]) -> Json | None:
+    """The worst verdict, and the largest step that passes with all below it; None: no gate.
+
+    A step is one size, or one level of load where the sizes are equal; it passes when all its rungs
+    do. What passes above a step that does not is no promise: ``passes_up_to`` ends below it.
+    """
+    if all(row["verdict"] == "none" for row in rows):
+        return None
+    sizes = {row["context_target"] for row in rows} | {rung.context_target for rung in missing}
+    cause = "context" if len(sizes) > 1 else "load"
+    steps: dict[int, list[Json]] = {}
+    for row in [*rows, *(_not_run(rung) for rung in missing)]:
+        step = row["context_target"] or 0 if cause == "context" else row["concurrency"]
+        steps.setdefault(step, []).append(row)
+    passed, stopped = None, None
+    for step in sorted(steps):
+        stopped = next((row for row in steps[step] if row["verdict"] != "pass"), None)
+        if stopped is not None:
+            break
+        passed = steps[step][-1]
+    found = {row["verdict"] for step in steps.values() for row in step}
+    return {
+        "status": next(status for status in WORST if status in found),
+        "provisional": any(row["provisional"] for row in rows),
+        "cause": cause,
+        "passes_up_to": _step(passed),
+        "stopped_by": _step(stopped),
+    }
+
+
+def _not_run(rung: Rung) -> Json:
+    return {
+        "name": rung.name,
+        "context_target": rung.context_target,
+        "concurrency": rung.concurrency,
+        "active_context": None,
+        "verdict": "invalid",
+        "told": "not run",
+    }
+
+
+def _step(row: Json | None) -> Json | None:
+    """What is kept of the rung that stands for a step."""
+    if row is None:
+        return None
+    active = row["active_context"]
+    return {
+        "rung": row["name"],
+        "status": row.get("told", row["verdict"]),
+        "context_target": row["context_target"],
+        "active_context": None if active is None else active["median"],
+        "concurrency": row["concurrency"],
+    }
 
 
 def _row(rung: Rung, scores: Json) -> Json:
@@ -64,6 +123,7 @@ def _row(rung: Rung, scores: Json) -> Json:
         "findings": sum(_model_findings(t) for t in trials),
         "accuracy": _accuracy(trials),
         "verdict": scores["verdict"]["status"],
+        "provisional": bool(scores["verdict"].get("provisional")),
     }
     speed: Mapping[str, Any] = scores.get("speed") or {}
     row["speed"] = {key: speed.get(key) for key in _SPEED}

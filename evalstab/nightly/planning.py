@@ -14,11 +14,11 @@ from evalstab.errors import EndpointUnusable, UsageError
 from evalstab.history.rows import Row
 from evalstab.nightly.night import Item
 from evalstab.report.numbers import duration
+from evalstab.series.ladder import CONTROL
 from evalstab.workflow.expected import look_ahead
 from evalstab.workflow.loop import on_a_loop
 from evalstab.workflow.prepare import Prepared, prepare
 from evalstab.workflow.provenance import look_at_rig
-from evalstab.workflow.request import CONTROL
 from evalstab.workflow.run import People, preflighted, with_simulator
 
 NEAR = 0.25

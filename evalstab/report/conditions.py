@@ -14,6 +14,7 @@ from evalstab.report import imported, labels, numbers
 from evalstab.report.facts import Facts, block, number
 from evalstab.report.page import Block, Command, Paragraph, Section, Table
 from evalstab.series.folder import SeriesFile, SeriesFolder
+from evalstab.series.ladder import CONTROL, LadderFile, ladder_above
 from evalstab.settings import SIMULATED
 
 NOT_SET = "not set"
@@ -53,14 +54,15 @@ def settings(folder: SeriesFolder) -> Section:
 def again(folder: SeriesFolder, named: str) -> Section:
     """The exact commands, and the versions that made these numbers."""
     begun = msgspec.structs.replace(folder.file, repeats=folder.planned)
-    lines = (run_command(begun), f"evalstab score {named}", f"evalstab report {named}")
+    ladder = ladder_above(folder.root)
+    lines = (run_command(begun, ladder), f"evalstab score {named}", f"evalstab report {named}")
     versions = [(key, _value(value)) for key, value in _flat(folder.file.versions)]
     work = [(key, _value(value)) for key, value in _flat(folder.file.work)]
     return Section(
         "How to reproduce",
         (
             Paragraph(
-                "The first line asks the same task again under the settings above; the others "
+                f"{_first_line(begun, ladder)} under the settings above; the others "
                 "compute measures and report again from the records, without the endpoint."
             ),
             Command(lines),
@@ -71,13 +73,28 @@ def again(folder: SeriesFolder, named: str) -> Section:
     )
 
 
-def run_command(file: SeriesFile) -> str:
-    """The command line that starts a series like this one."""
+def _first_line(file: SeriesFile, ladder: LadderFile | None) -> str:
+    """What the command asks: sizes above the control's are asked together with it."""
+    if ladder is not None:
+        return "This series is a rung of a ladder. The first line asks the whole ladder again"
+    if max(_sizes(file.conditions.get("context")), default=0) > CONTROL:
+        return "The first line asks the same task again, with a control rung before it,"
+    return "The first line asks the same task again"
+
+
+def _sizes(value: object) -> list[float]:
+    found = value if isinstance(value, list) else [value]
+    return [size for size in found if isinstance(size, int | float)]
+
+
+def run_command(file: SeriesFile, ladder: LadderFile | None = None) -> str:
+    """The command line that starts a series like this one, or the ``ladder`` that it belongs to."""
     if (how := imported.imported(file)) is not None:
         words = ["evalstab", "import", str(how.get("source")), "STORE", "--out", "FOLDER"]
         words += ["--task", str(file.task.get("name"))]
         return " ".join(shlex.quote(labels.visible(word)) for word in words)
-    words = ["evalstab", "run", str(file.task.get("name") or "TASK")]
+    whole = ladder.request if ladder is not None else {}
+    words = ["evalstab", "run", str(whole.get("task") or file.task.get("name") or "TASK")]
     endpoint = str(file.endpoint.get("name") or "")
     configured = file.endpoint.get("configured", True)
     if endpoint.startswith(SIMULATED) or (endpoint and configured):
@@ -88,7 +105,11 @@ def run_command(file: SeriesFile) -> str:
     for key, said in _given(file):
         words += ["--set", f"{key}={said}"]
     words += ["--repeats", str(file.repeats), "--seed", str(file.seed)]
-    conditions = file.conditions
+    conditions = file.conditions | {
+        key: whole[name]
+        for key, name in (("context", "contexts"), ("concurrency", "levels"))
+        if whole.get(name)
+    }
     for key, usual in (("context", None), ("concurrency", 1), ("cache", "warm"), ("groups", 1)):
         value = conditions.get(key)
         if value not in (None, usual, [], [usual]):

@@ -20,6 +20,9 @@ from evalstab.series.folder import SERIES_FILE
 
 SCHEMA_VERSION = 1
 LADDER_FILE = "ladder.json"
+CONTROL = 16_000
+"""Size of the control rung where no smaller one is asked for."""
+
 Status = Literal["planned", "done", "stopped"]
 
 
@@ -67,6 +70,17 @@ def require_series(root: Path) -> None:
         rungs = [root / rung.name for rung in open_ladder(root).rungs]
         there = ", ".join(str(rung) for rung in rungs if (rung / SERIES_FILE).is_file())
         raise FolderError(f"{root} is a ladder: name one of its rungs: {there or 'none has begun'}")
+
+
+def ladder_above(root: Path) -> LadderFile | None:
+    """The ladder that this series folder is a rung of, None where it stands alone."""
+    above = root.absolute().parent
+    try:
+        file = open_ladder(above) if is_ladder(above) else None
+    except FolderError:
+        return None
+    known = file is not None and any(rung.name == root.name for rung in file.rungs)
+    return file if known else None
 
 
 def create_ladder(root: Path, file: LadderFile) -> None:

@@ -25,7 +25,7 @@ from evalstab.series.ladder import (
 from evalstab.workflow.expected import Ahead, look_ahead
 from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import Prepared, default_folder, prepare
-from evalstab.workflow.request import Announce, RunRequest
+from evalstab.workflow.request import RunRequest, once
 from evalstab.workflow.run import (
     Outcome,
     People,
@@ -55,7 +55,7 @@ def climb(request: RunRequest, people: People) -> Outcome:
     """Run every rung, control first, and report them together."""
     prepared = prepare(request)
     root = request.out or default_folder(prepared)
-    people = replace(people, announce=_once(people.announce))
+    people = replace(people, announce=once(people.announce))
     ahead = _ahead(prepared, people)
     file = LadderFile(
         id=root.name,
@@ -83,7 +83,7 @@ def resume_ladder(
 ) -> Outcome:
     """Go on with a ladder: unfinished rungs, then those that were not begun."""
     file = open_ladder(root)
-    people = replace(people, announce=_once(people.announce))
+    people = replace(people, announce=once(people.announce))
     request = replace(_restored(file.request), own_seed=file.seed, early_stop=early_stop)
     if repeats is not None or gate is not None:
         again = tuple(msgspec.structs.replace(rung, status="planned") for rung in file.rungs)
@@ -253,15 +253,3 @@ def _restored(stored: Json) -> RunRequest:
 def _known(stored: Json) -> Iterator[tuple[str, Any]]:
     names = RunRequest.__dataclass_fields__
     return ((key, found) for key, found in stored.items() if key in names)
-
-
-def _once(announce: Announce) -> Announce:
-    """Says each line once: every rung would say the same about the endpoint."""
-    said: set[str] = set()
-
-    def say(line: str) -> None:
-        if line not in said:
-            said.add(line)
-            announce(line)
-
-    return say

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from evalstab.errors import UsageError, nearest
+from evalstab.series.ladder import CONTROL
 
 MOST_AT_ONCE = 1_000
-CONTROL = 16_000
-"""Size of the control rung where no smaller one is asked for."""
 
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)([kK]?)$")
 
@@ -79,6 +78,18 @@ class RunRequest:
 
 Announce = Callable[[str], None]
 """Takes one line of prose for people (stderr); never part of the answer."""
+
+
+def once(announce: Announce) -> Announce:
+    """Says each line once: every rung would say the same about the endpoint."""
+    said: set[str] = set()
+
+    def say(line: str) -> None:
+        if line not in said:
+            said.add(line)
+            announce(line)
+
+    return say
 
 
 def parse_size(text: str) -> int:
