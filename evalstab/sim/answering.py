@@ -15,7 +15,7 @@ from evalstab.sim.dialect import Dialect
 from evalstab.sim.dice import fingerprint
 from evalstab.sim.faults.draft import Moment, Transport
 from evalstab.sim.faults.striking import strike
-from evalstab.sim.frames import Cut, Form, Head, cut, finish_of
+from evalstab.sim.frames import Cut, Head, cut, finish_of
 from evalstab.sim.identity import call_ids, identify
 from evalstab.sim.mind import Mind
 from evalstab.sim.pace import Schedule, fixed_schedule, model_schedule
@@ -78,11 +78,6 @@ class Plan:
     call_ids: tuple[str, ...]
 
     @property
-    def form(self) -> Form:
-        """The writer of this answer's frames."""
-        return Form(self.admitted.dialect, self.head, list(self.call_ids))
-
-    @property
     def usage(self) -> Json:
         """The usage as the server states it."""
         dialect = self.admitted.settings.dialect
@@ -100,8 +95,13 @@ class Plan:
         return {"timings": timings}
 
 
-def admit(world: World, header: str | None, body: Mapping[str, Any]) -> Admitted | Refusal:
-    """Let a request in, or say why not."""
+def admit(
+    world: World,
+    header: str | None,
+    body: Mapping[str, Any],
+    unseen: frozenset[str] = frozenset(),
+) -> Admitted | Refusal:
+    """Let a request in, or say why not; ``unseen`` are faults that would leave no trace."""
     settings = world.settings
     dialect = settings.dialect
     model = body.get("model")
@@ -131,6 +131,7 @@ def admit(world: World, header: str | None, body: Mapping[str, Any]) -> Admitted
             in_flight=world.in_flight,
             fresh=world.once(identity, conversation.step),
             stream=bool(body.get("stream")),
+            unseen=unseen,
         ),
     )
 

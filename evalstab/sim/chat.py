@@ -1,4 +1,4 @@
-"""The chat completions route: a plain ASGI application, because it is the hot path."""
+"""The routes that ask the model: a plain ASGI application, because it is the hot path."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from starlette.types import Receive, Scope, Send
 from evalstab.chat import Json
 from evalstab.sim import mishaps, refusals
 from evalstab.sim.answering import Admitted, Plan, admit, plan
+from evalstab.sim.apis import Api, refusal_in
+from evalstab.sim.frames import encoded
 from evalstab.sim.identity import HEADER, NAMELESS
 from evalstab.sim.refusals import Refusal
-from evalstab.sim.sending import Clock, Wire, ending, send_frames, wait_for_all, watch, whole
+from evalstab.sim.sending import Clock, Wire, send_frames, wait_for_all, watch
 from evalstab.sim.truth import TruthFile
 from evalstab.sim.world import World
 
@@ -24,11 +26,12 @@ _LARGEST_BODY = 64_000_000
 
 
 class Chat:
-    """Answers chat completions as the persona would."""
+    """Answers what one API asks as the persona would."""
 
-    def __init__(self, world: World, truth: TruthFile) -> None:
+    def __init__(self, world: World, truth: TruthFile, api: Api) -> None:
         self._world = world
         self._truth = truth
+        self._api = api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the request, decide the answer, send it, and note what was true of it."""
@@ -42,7 +45,8 @@ class Chat:
             # In a thread: a long prompt takes a while, and other streams must not wait for it.
             admitted = await asyncio.to_thread(self._admit, headers, raw)
             if isinstance(admitted, Refusal):
-                await mishaps.refuse(wire, admitted)
+                dialect = self._world.settings.dialect
+                await mishaps.refuse(wire, refusal_in(self._api, dialect, admitted))
             else:
                 await self._answer(wire, admitted, clock)
 
@@ -61,7 +65,8 @@ class Chat:
             return refusals.bad_json(dialect, str(error))
         if not isinstance(body, dict):
             return refusals.bad_json(dialect, "an object is needed")
-        return admit(world, headers.get(HEADER), body)
+        asked = self._api.chat_request(body, dialect.replayed[0])
+        return admit(world, headers.get(HEADER), asked, self._api.unseen)
 
     @contextlib.asynccontextmanager
     async def _counted(self) -> AsyncIterator[None]:
@@ -73,24 +78,26 @@ class Chat:
 
     async def _answer(self, wire: Wire, admitted: Admitted, clock: Clock) -> None:
         decided = await asyncio.to_thread(plan, admitted)
+        form = self._api.form(decided)
         if decided.transport and decided.transport.kind in mishaps.BROKEN_OFF:
             if admitted.conversation.step == 1 and admitted.identity.series == NAMELESS:
                 self._world.broke_off(admitted.conversation.prompt, admitted.identity.trial)
             await self._note(decided, clock)
-            await mishaps.break_off(self._world, wire, decided, clock)
+            await mishaps.break_off(self._world, wire, decided, form, clock)
             return
         if not admitted.stream:
             await wait_for_all(decided, clock)
             await self._note(decided, clock)
             await wire.start(200, "application/json")
-            await wire.end(whole(decided))
+            await wire.end(encoded(form.whole()))
             return
         await wire.start(200, "text/event-stream; charset=utf-8")
-        await wire.write(decided.form.role())
-        await send_frames(wire, mishaps.frames(decided), decided, clock)
+        await wire.write(form.opening())
+        await send_frames(wire, mishaps.frames(decided, form), decided, clock)
         if not wire.gone.is_set():
             await self._note(decided, clock)
-            await wire.end(ending(decided))
+            fault = decided.transport.kind if decided.transport else None
+            await wire.end(form.ending(fault))
 
     async def _note(self, decided: Plan, clock: Clock) -> None:
         """Count, remember and write down what was sent."""

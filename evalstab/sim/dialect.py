@@ -34,6 +34,8 @@ class Dialect(BaseModel):
     call_finish_on_cut: str = "length"
     never_length: bool = False
     splits: bool = False
+    speaks: tuple[Literal["responses", "messages"], ...] = ()
+    events: Literal["numbered", "plain"] = "plain"
 
 
 @cache

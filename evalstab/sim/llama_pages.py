@@ -8,7 +8,7 @@ from evalstab.chat import Json
 from evalstab.sim import tokens
 from evalstab.sim.conversation import text_of
 from evalstab.sim.counting import prompt_of
-from evalstab.sim.pages import Page, metric_lines, text_tokens
+from evalstab.sim.pages import Page, count_tokens, metric_lines, text_tokens
 from evalstab.sim.world import World
 
 _SAMPLING: Json = {
@@ -172,6 +172,7 @@ LLAMACPP: dict[str, Page] = _COMMON | {
     "GET /health": _health,
     "GET /v1/health": _health,
     "POST /v1/chat/completions/input_tokens": _input_tokens,
+    "POST /v1/messages/count_tokens": count_tokens,
 }
 IK_LLAMACPP: dict[str, Page] = _COMMON | {
     "GET /v1/models": _ik_models,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 
+from evalstab.chat import Json
 from evalstab.sim import refusals
 from evalstab.sim.answering import Plan
-from evalstab.sim.frames import DONE, error_frame
+from evalstab.sim.frames import Form, encoded
 from evalstab.sim.refusals import Refusal
 from evalstab.sim.sending import Clock, Wire, send_frames
 from evalstab.sim.turn import Injection
@@ -17,14 +17,13 @@ from evalstab.sim.world import World
 BROKEN_OFF = frozenset({"drop", "stall", "restart", "error-frame", "parse-error", "overloaded"})
 _LOADING_SECONDS = 0.3
 _QUOTED = 300
-_HALF_A_FRAME = b'data: {"choices": [{"index": 0, "delta": {"conte\n\n'
 
 
 async def refuse(wire: Wire, refused: Refusal) -> None:
     """Send an error answer."""
     extra = {"retry-after": str(refused.retry_after)} if refused.retry_after else None
     await wire.start(refused.status, "application/json", extra)
-    await wire.end(json.dumps(refused.body, ensure_ascii=False).encode())
+    await wire.end(encoded(refused.body))
 
 
 def to_note(plan: Plan) -> list[Injection]:
@@ -38,23 +37,28 @@ def to_note(plan: Plan) -> list[Injection]:
     return list(plan.injections)
 
 
-def frames(plan: Plan) -> Iterator[bytes]:
+def frames(plan: Plan, form: Form) -> Iterator[bytes]:
     """The frames of an answer that arrives whole, garbled where a fault says so."""
     pieces = plan.sent.pieces
     fault = plan.transport
-    made = plan.form.frames(pieces)
+    made = form.frames(pieces)
     if fault is None or fault.kind not in {"doubled", "bad-frame"}:
         yield from made
         return
     broken = int(len(pieces) * fault.share) if fault.kind == "bad-frame" else -1
     for number, (piece, frame) in enumerate(zip(pieces, made, strict=False)):
         doubled = fault.kind == "doubled" and piece.channel == "reasoning"
-        yield frame + frame if doubled else frame
+        yield frame + _last_event(frame) if doubled else frame
         if number == broken:
-            yield _HALF_A_FRAME
+            yield form.broken()
 
 
-async def break_off(world: World, wire: Wire, plan: Plan, clock: Clock) -> None:
+def _last_event(frame: bytes) -> bytes:
+    """The delta itself, without the events that open its block."""
+    return frame[frame[:-2].rfind(b"\n\n") + 1 :].lstrip(b"\n")
+
+
+async def break_off(world: World, wire: Wire, plan: Plan, form: Form, clock: Clock) -> None:
     """Send what still arrives of an answer, and then what ends it."""
     fault = plan.transport
     assert fault is not None
@@ -68,24 +72,23 @@ async def break_off(world: World, wire: Wire, plan: Plan, clock: Clock) -> None:
     error = refusals.error_body(dialect, 500, "the engine failed while it was generating")
     if plan.admitted.stream:
         await wire.start(200, "text/event-stream; charset=utf-8")
-        await wire.write(plan.form.role())
+        await wire.write(form.opening())
         part = int(len(plan.sent.pieces) * fault.share)
-        await send_frames(wire, islice(plan.form.frames(plan.sent.pieces), part), plan, clock)
+        await send_frames(wire, islice(form.frames(plan.sent.pieces), part), plan, clock)
     if fault.kind == "error-frame":
-        await _send_error(wire, plan, error)
+        await _send_error(wire, plan, form, error)
     elif fault.kind == "stall":
         await wire.gone.wait()
     elif fault.kind == "restart":
         world.restart(_LOADING_SECONDS)
 
 
-async def _send_error(wire: Wire, plan: Plan, error: dict[str, object]) -> None:
-    if not plan.admitted.stream:
-        await wire.start(200, "application/json")
-        await wire.end(json.dumps(error).encode())
+async def _send_error(wire: Wire, plan: Plan, form: Form, error: Json) -> None:
+    if plan.admitted.stream:
+        await wire.end(form.error(error))
         return
-    ends = plan.admitted.settings.dialect.errors not in {"llamacpp", "minimax"}
-    await wire.end(error_frame(error) + (DONE if ends else b""))
+    await wire.start(200, "application/json")
+    await wire.end(encoded(error))
 
 
 def _output(plan: Plan) -> str:

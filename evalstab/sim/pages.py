@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evalstab.chat import Json
-from evalstab.sim import tokens
+from evalstab.sim import asking, tokens
 from evalstab.sim.counting import prompt_of
 from evalstab.sim.world import World
 
@@ -45,6 +45,17 @@ def tokenize(world: World, body: Json) -> Json:
     else:
         ids = [tokens.token_id(piece) for piece in text_tokens(body, "prompt")]
     return {"count": len(ids), "max_model_len": world.settings.context, "tokens": ids}
+
+
+def count_tokens(world: World, body: Json) -> Json:
+    """Tokens of the prompt that a request of the messages API would have."""
+    dialect = world.settings.dialect
+    asked = asking.of_messages(body, dialect.replayed[0])
+    many = prompt_of(dialect, asked, warm=False).tokens
+    counted: Json = {"input_tokens": many}
+    if dialect.events == "numbered":
+        counted["context_management"] = {"original_input_tokens": many}
+    return counted
 
 
 def metric_lines(values: list[tuple[str, str, float]]) -> str:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from starlette.types import Receive, Send
 
-from evalstab.chat import Json
 from evalstab.sim.answering import Plan
-from evalstab.sim.frames import DONE, message
 
 _AT_ONCE = 128
 _EARLY = 20e-6
@@ -114,41 +111,6 @@ async def _blast(wire: Wire, frames: Iterator[bytes], clock: Clock) -> None:
 async def _write(wire: Wire, frames: list[bytes], clock: Clock, sent: int) -> None:
     clock.sends.append((time.monotonic(), sent))
     await wire.write(b"".join(frames))
-
-
-def ending(plan: Plan) -> bytes:
-    """The frames after the last token: finish reason, usage, end mark."""
-    form = plan.form
-    fault = plan.transport.kind if plan.transport else None
-    options = plan.admitted.body.get("stream_options")
-    wants_usage = isinstance(options, dict) and bool(options.get("include_usage"))
-    finish = form.finish(plan.finish, None if wants_usage else plan.extras)
-    usage = form.usage(plan.usage, plan.extras) if wants_usage else b""
-    if fault == "no-finish":
-        return usage + DONE
-    return finish + usage + (b"" if fault == "no-done" else DONE)
-
-
-def whole(plan: Plan) -> bytes:
-    """The body of an answer that is not streamed."""
-    dialect = plan.admitted.dialect
-    choice = {
-        "index": 0,
-        "message": message(dialect, plan.sent, list(plan.call_ids)),
-        "finish_reason": plan.finish,
-    }
-    body: Json = {
-        "id": plan.head.id,
-        "object": "chat.completion",
-        "created": plan.head.created,
-        "model": plan.head.model,
-        "choices": [choice],
-        "usage": plan.usage,
-        **plan.extras,
-    }
-    if plan.head.fingerprint:
-        body["system_fingerprint"] = plan.head.fingerprint
-    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
 
 
 async def wait_for_all(plan: Plan, clock: Clock) -> None:

@@ -1,10 +1,11 @@
-"""The simulated server: the chat route and all that stands around it."""
+"""The simulated server: the routes that ask the model and all that stands around them."""
 
 from __future__ import annotations
 
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from evalstab.sim.apis import spoken
 from evalstab.sim.chat import Chat
 from evalstab.sim.introspection import not_found, routes
 from evalstab.sim.truth import TruthFile
@@ -19,7 +20,8 @@ def application(settings: Settings) -> Starlette:
         "seed": settings.seed,
     }
     world = World(settings)
-    chat = Route("/v1/chat/completions", Chat(world, TruthFile(settings.truth, head)))
-    app = Starlette(routes=[chat, *routes(world)], exception_handlers={404: not_found})
+    truth = TruthFile(settings.truth, head)
+    asked = [Route(api.path, Chat(world, truth, api)) for api in spoken(settings.dialect)]
+    app = Starlette(routes=[*asked, *routes(world)], exception_handlers={404: not_found})
     app.state.dialect = settings.dialect.name
     return app

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from evalstab.chat import Json
-from evalstab.sim.pages import KV_DTYPE, Page, empty, metric_lines, models, tokenize
+from evalstab.sim.pages import (
+    KV_DTYPE,
+    Page,
+    count_tokens,
+    empty,
+    metric_lines,
+    models,
+    tokenize,
+)
 from evalstab.sim.world import World
 
 _BLOCK = 16
@@ -123,6 +131,7 @@ VLLM: dict[str, Page] = {
     "GET /metrics": _vllm_metrics,
     "GET /server_info": _vllm_info,
     "POST /tokenize": tokenize,
+    "POST /v1/messages/count_tokens": count_tokens,
     "POST /reset_prefix_cache": empty,
 }
 SGLANG: dict[str, Page] = {

@@ -38,11 +38,12 @@ class Transport:
 @dataclass(frozen=True, slots=True)
 class Moment:
     """What of a request depends on the moment: the load, whether its step is asked for the first
-    time, and whether the answer is streamed."""
+    time, whether the answer is streamed, and which faults its form does not show."""
 
     in_flight: int = 1
     fresh: bool = True
     stream: bool = True
+    unseen: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

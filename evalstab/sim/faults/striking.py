@@ -77,6 +77,8 @@ def strike(
 
 
 def _possible(fault: Fault, moment: Moment) -> bool:
+    if fault.kind in moment.unseen:
+        return False
     if fault.kind not in _ON_THE_WAY:
         return True
     if not moment.stream and fault.kind in _STREAMS_ONLY:
