@@ -22,6 +22,8 @@ _FINISH = {
 }
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _TURNS = frozenset({"messages", "input", "system", "instructions"})
+_NAMES = frozenset({"client_metadata", "metadata", "prompt_cache_key", "user"})
+"""Fields in which agents only say which session, turn and machine a request comes from."""
 
 
 def kind_of(path: str) -> str:
@@ -50,8 +52,8 @@ def messages_of(path: str, body: Json) -> list[Json]:
 
 
 def fields_of(body: Json) -> Json:
-    """The request's fields besides the conversation, as sent."""
-    return {key: value for key, value in body.items() if key not in _TURNS}
+    """The request's fields besides the conversation and the names of its session, as sent."""
+    return {key: value for key, value in body.items() if key not in _TURNS | _NAMES}
 
 
 def tools_of(body: Json) -> tuple[ToolSpec, ...]:

@@ -26,6 +26,8 @@ UNKNOWN = {
     "retries": "retries that succeed leave no trace",
 }
 _LINKS = ("parentUuid", "logicalParentUuid")
+_TOLD = ("user", "assistant", "system")
+"""The kinds of lines that tell of the conversation; others stand between them in its chain."""
 
 
 def sessions(path: Path) -> Iterator[Session]:
@@ -50,7 +52,7 @@ def sessions(path: Path) -> Iterator[Session]:
 
 def session_of(lines: list[Json], path: Path) -> Session | None:
     """The session of a transcript, along the branch that was gone on with to its end."""
-    told = [line for line in lines if line.get("type") in ("user", "assistant", "system")]
+    told = [line for line in lines if line.get("type") in _TOLD]
     if not any(line.get("type") == "assistant" for line in told):
         return None
     first = told[0]
@@ -66,8 +68,9 @@ def session_of(lines: list[Json], path: Path) -> Session | None:
         unknown=UNKNOWN,
     )
     reading = _Reading(draft)
-    for line in _branch(told, aside=aside):
-        reading.line(line)
+    for line in _branch(lines, aside=aside):
+        if line.get("type") in _TOLD:
+            reading.line(line)
     reading.flush()
     return ended(draft)
 

@@ -92,12 +92,16 @@ class _Reading:
         elif kind == "event_msg":
             self._event(payload, at)
         elif kind == "token_usage_record":
-            self._usage(payload.get("usage"), payload.get("usage"))
+            usage = payload.get("usage")
+            self._usage(usage, payload.get("thread_token_usage") or usage)
         elif kind == "compacted":
             self.flush()
             self.draft.compacted()
 
     def _meta(self, meta: Json) -> None:
+        lead = dictionary(meta.get("base_instructions")).get("text")
+        if self.draft.version is None and isinstance(lead, str):
+            self.draft.message({"role": "system", "content": lead})
         self.draft.id = str(meta.get("id") or self.draft.id)
         self.draft.directory = str(meta.get("cwd") or "")
         self.draft.version = meta.get("cli_version")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -54,29 +54,35 @@ class AsItIs:
 
 @dataclass(slots=True)
 class _Events:
-    """JSON of server-sent events, or of a whole body, in pieces of any size."""
+    """JSON of server-sent events, or of a whole body, in pieces of any size.
+
+    What is no JSON object is handed on as it stands: the reader of chat streams judges it.
+    """
 
     _tail: bytes = b""
     _body: bytearray = field(default_factory=bytearray)
     _streamed: bool = False
 
-    def feed(self, data: bytes) -> Iterator[Json]:
+    def feed(self, data: bytes) -> Iterator[Json | bytes]:
         *whole, self._tail = (self._tail + data).split(b"\n")
         for line in whole:
             if line.startswith(b"data:"):
                 self._streamed = True
-                if (event := _decoded(line[5:])) is not None:
-                    yield event
+                event = _decoded(line[5:])
+                yield line + b"\n\n" if event is None else event
             elif not self._streamed and len(self._body) < LONGEST_EVENT:
                 self._body += line + b"\n"
         if len(self._tail) > LONGEST_EVENT:
             self._tail = b""
 
-    def finish(self) -> Iterator[Json]:
-        body, tail = bytes(self._body), self._tail
-        rest = tail.removeprefix(b"data:") if self._streamed else body + tail
-        if (event := _decoded(rest)) is not None:
-            yield event
+    def finish(self) -> Iterator[Json | bytes]:
+        rest = self._tail if self._streamed else bytes(self._body) + self._tail
+        event = _decoded(rest.removeprefix(b"data:") if self._streamed else rest)
+        yield rest if event is None else event
+
+
+def _each(events: Iterator[Json | bytes], translate: Callable[[Json], bytes]) -> bytes:
+    return b"".join(e if isinstance(e, bytes) else translate(e) for e in events)
 
 
 def _decoded(data: bytes) -> Json | None:
@@ -96,11 +102,11 @@ class Responses:
 
     def feed(self, data: bytes) -> bytes:
         """The chat stream's next bytes."""
-        return b"".join(self._event(event) for event in self._events.feed(data))
+        return _each(self._events.feed(data), self._event)
 
     def finish(self) -> bytes:
         """What is left when the answer has ended."""
-        return b"".join(self._event(event) for event in self._events.finish())
+        return _each(self._events.finish(), self._event)
 
     def _event(self, event: Json) -> bytes:
         kind = str(event.get("type", ""))
@@ -115,7 +121,7 @@ class Responses:
             return self._added(inner)
         if kind in ("response.completed", "response.incomplete", "response.failed"):
             return self._ended(inner)
-        if kind == "error":
+        if kind == "error" or (not kind and isinstance(event.get("error"), dict)):
             return lines(iter([{"error": event.get("error") or event}]))
         whole = event.get("object") == "response"
         return lines(self._whole(event)) + self._ended(event) if whole else b""
@@ -158,15 +164,18 @@ class Messages:
     _events: _Events = field(default_factory=_Events)
     _calls: dict[int, int] = field(default_factory=dict)
     _usage: Json = field(default_factory=dict)
-    _begun: frozenset[int] = frozenset()
 
     def feed(self, data: bytes) -> bytes:
         """The chat stream's next bytes."""
-        return b"".join(lines(self._event(event)) for event in self._events.feed(data))
+        return _each(self._events.feed(data), self._chunks)
 
     def finish(self) -> bytes:
         """What is left when the answer has ended."""
-        return b"".join(lines(self._event(event)) for event in self._events.finish())
+        return _each(self._events.finish(), self._chunks)
+
+    def _chunks(self, event: Json) -> bytes:
+        ended = event.get("type") in ("message_stop", "message")
+        return lines(self._event(event)) + (_DONE if ended else b"")
 
     def _event(self, event: Json) -> Iterator[Json]:
         kind = event.get("type")
@@ -184,6 +193,9 @@ class Messages:
             yield chunk(finish=finish_word(reason), usage=self._usage or None)
         elif kind == "error":
             yield {"error": event.get("error") or event}
+        elif isinstance(event.get("message"), str) and "code" in event:
+            # llama.cpp names such an event "error", and sends the bare error in it.
+            yield {"error": event}
         elif kind == "message":
             for index, block in enumerate(event.get("content") or []):
                 yield from self._block(index, block, whole=True)

@@ -24,6 +24,11 @@ FINISH = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 _LIST = "find . -type f -not -path '*/.*' | sed 's|^\\./||' | sort"
 _MARK = "END_OF_FILE"
 _READ = re.compile(r"cat -- (.{1,300})")
+_HEAD = re.compile(
+    r"(?:Chunk ID: \w{1,20}\n)?Wall time: [\d.]{1,20} seconds\nProcess exited with code (\d{1,3})\n"
+    r"(?:Original token count: \d{1,12}\n)?Output:\n"
+)
+"""What Codex puts before the output of a command."""
 _WRITE = re.compile(r"mkdir -p .{1,300} && cat > (.{1,300}) <<'END_OF_FILE'\n")
 
 
@@ -104,6 +109,9 @@ def file_call(arguments: Json, shell: Shell) -> tuple[str, Json] | None:
 
 def output_of(answer: str) -> str:
     """What a command printed, out of what an agent makes of it; an error where it failed."""
+    if head := _HEAD.match(answer):
+        text = answer[head.end() :]
+        return text if int(head[1]) == 0 else f"Error: {text}"
     try:
         value = json.loads(answer) if answer.startswith("{") else None
     except (ValueError, RecursionError):
