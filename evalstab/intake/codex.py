@@ -99,9 +99,6 @@ class _Reading:
             self.draft.compacted()
 
     def _meta(self, meta: Json) -> None:
-        lead = dictionary(meta.get("base_instructions")).get("text")
-        if self.draft.version is None and isinstance(lead, str):
-            self.draft.message({"role": "system", "content": lead})
         self.draft.id = str(meta.get("id") or self.draft.id)
         self.draft.directory = str(meta.get("cwd") or "")
         self.draft.version = meta.get("cli_version")
