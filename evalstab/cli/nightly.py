@@ -54,7 +54,7 @@ def command(
     settings = nightly_settings(read_config(config), where)
     people = people_for(silent if quiet or dry_run else say, quiet=quiet)
     if dry_run:
-        _show_plan(preview(settings, people), as_json=as_json)
+        _show_plan(preview(settings, people, say), as_json=as_json)
         return
     night = nightly(settings, people, say)
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -69,14 +70,17 @@ class Row:
         return self.judged >= self.planned or self.verdict in ("pass", "fail")
 
 
-def series_below(reports: Path) -> list[Path]:
-    """All scored series below a reports folder, rungs of ladders included, in order of name."""
+def series_below(reports: Path, *, scored: bool = True) -> list[Path]:
+    """All series below a reports folder, rungs of ladders included, in order of name.
+
+    ``scored`` False are those that have no scores yet.
+    """
     found: list[Path] = []
     folders = [(reports, 0)]
     while folders:
         folder, depth = folders.pop()
-        if (folder / SERIES_FILE).is_file() and (folder / SCORES).is_file():
-            found.append(folder)
+        if (folder / SERIES_FILE).is_file():
+            found += [folder] if (folder / SCORES).is_file() == scored else []
         elif depth < DEPTH and folder.is_dir():
             folders += [
                 (entry, depth + 1)
@@ -119,23 +123,23 @@ def _row(folder: SeriesFolder, scores: Json, place: str, stamp: str) -> Row:
         id=file.id,
         folder=place,
         stamp=stamp,
-        created=file.created,
-        task=str(file.task.get("name") or UNKNOWN),
-        digest=str(file.work.get("task_digest") or UNKNOWN),
-        endpoint=str(file.endpoint.get("name") or UNKNOWN),
+        created=_created(file.created),
+        task=_word(file.task, "name"),
+        digest=_word(file.work, "task_digest"),
+        endpoint=_word(file.endpoint, "name"),
         model=_word(conditions, "model"),
         quant=_word(conditions, "quant"),
         engine=_word(conditions, "engine"),
         launch=_word(conditions, "launch"),
         hardware=_word(conditions, "hardware"),
         context=_context(conditions),
-        concurrency=int(conditions.get("concurrency") or 1),
+        concurrency=_whole(conditions.get("concurrency") or 1),
         variation=_variation(conditions),
         simulated=bool(file.endpoint.get("simulated")),
-        planned=int(scores["series"].get("repeats_planned") or file.repeats),
+        planned=_whole(scores["series"].get("repeats_planned") or file.repeats),
         judged=len(trials),
-        verdict=str(verdict.get("status") or "none"),
-        gate=verdict.get("gate"),
+        verdict=_word(verdict, "status", "none"),
+        gate=_word(verdict, "gate", "") or None,
         **_numbers(scores, trials),
     )
 
@@ -164,14 +168,30 @@ def _share(trials: list[Json]) -> float | None:
     return len(hit) / len(trials)
 
 
-def _word(conditions: Json, key: str) -> str:
-    value = conditions.get(key)
-    return value if isinstance(value, str) and value else UNKNOWN
+def _word(facts: Json, key: str, without: str = UNKNOWN) -> str:
+    """A text of a server or a file, as a database can hold it; ``without`` where there is none."""
+    value = facts.get(key)
+    return value.replace("\0", "\ufffd") if isinstance(value, str) and value else without
+
+
+def _whole(value: object) -> int:
+    """A count; ValueError for what no database column of 64 bits can hold."""
+    number = int(str(value))
+    if not 0 <= number < 2**63:
+        raise ValueError(f"{number} is no count")
+    return number
 
 
 def _context(conditions: Json) -> int | None:
     sizes = conditions.get("context") or [None]
-    return sizes[0] if isinstance(sizes[0], int) else None
+    return _whole(sizes[0]) if isinstance(sizes[0], int) else None
+
+
+def _created(text: str) -> str:
+    """The beginning in UTC, so that it sorts as text; ValueError for what is no time."""
+    when = datetime.fromisoformat(text)
+    known = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return known.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _variation(conditions: Json) -> str:

@@ -11,8 +11,7 @@ from pathlib import Path
 import msgspec
 
 from evalstab.errors import EndpointUnusable, EvalstabError, Interrupted
-from evalstab.history.rows import Row
-from evalstab.history.store import open_store
+from evalstab.history.store import rows_of
 from evalstab.nightly import outputs, planning
 from evalstab.nightly.config import Entry, NightlySettings
 from evalstab.nightly.night import (
@@ -83,19 +82,27 @@ def nightly(settings: NightlySettings, people: People, complain: Announce) -> Ni
             raise Interrupted(
                 "interrupted: all finished steps are kept; `evalstab nightly` goes on with them"
             ) from None
-        outputs.write(night, settings, _rows(), complain)
+        rows = rows_of(REPORTS, complain)
+        outputs.write(night, settings, rows, complain)
         own = {Path(result.folder) for item in night.items for result in item.results}
-        compress_finished(REPORTS, own)
+        compress_finished(REPORTS, rows, own)
         return night
 
 
-def preview(settings: NightlySettings, people: People) -> Night:
-    """The night as it would be run now: order, times, and what is left out; nothing is kept."""
+def preview(settings: NightlySettings, people: People, complain: Announce) -> Night:
+    """The night as it would be run now: order, times, and what is left out; nothing is kept.
+
+    ``complain`` is told of a history that cannot be used; a dead endpoint stands in its items.
+    """
     asked = {entry.name: planning.prepared(_item(entry, "")) for entry in settings.series}
     night = new_night(settings)
     items = _items(settings)
     night = msgspec.structs.replace(night, items=tuple(items))
-    timed = [_timed(item, asked[item.name], people, lambda _line: None, {}) for item in night.items]
+    rows, looks = rows_of(REPORTS, complain), dict[str, planning.Look]()
+    timed = [
+        _timed(planning.with_times(item, asked[item.name], rows), asked[item.name], people, looks)
+        for item in night.items
+    ]
     return msgspec.structs.replace(night, items=tuple(planning.in_order(timed, settings.seconds)))
 
 
@@ -125,10 +132,16 @@ def _begun(settings: NightlySettings, people: People) -> tuple[Night, _Clock]:
 def _planned(night: Night, asked: dict[str, Prepared], people: People, complain: Announce) -> Night:
     """Look at every endpoint once; put the series in order; leave out what does not fit."""
     looks: dict[str, planning.Look] = {}
+    rows = rows_of(REPORTS, complain)
     items = [
-        _timed(item, asked[item.name], people, complain, looks) if item.open else item
+        _timed(planning.with_times(item, asked[item.name], rows), asked[item.name], people, looks)
+        if item.open
+        else item
         for item in night.items
     ]
+    for item in items:
+        if item.status == "stopped":
+            complain(f"{item.settings.endpoint}: {item.problem}")
     left = night.budget - night.spent
     night = msgspec.structs.replace(night, items=tuple(planning.in_order(items, left)))
     for item in night.items:
@@ -138,21 +151,13 @@ def _planned(night: Night, asked: dict[str, Prepared], people: People, complain:
     return night
 
 
-def _timed(
-    item: Item,
-    asked: Prepared,
-    people: People,
-    complain: Announce,
-    looks: dict[str, planning.Look],
-) -> Item:
+def _timed(item: Item, asked: Prepared, people: People, looks: dict[str, planning.Look]) -> Item:
     """The item with its expected time; stopped at once where nobody answers or the rig is unfit."""
-    item = planning.with_times(item, asked, _rows())
     key = asked.endpoint
     if key not in looks or (looks[key].problem is None and item.expected_seconds is None):
         looks[key] = planning.look(asked, people, timed=item.expected_seconds is not None)
     seen = looks[key]
     if seen.problem is not None:
-        complain(f"{asked.endpoint}: {seen.problem}")
         return msgspec.structs.replace(
             item, status="stopped", exit_code=EndpointUnusable.exit_code, problem=seen.problem
         )
@@ -213,7 +218,7 @@ def _done(item: Item, people: People, complain: Announce) -> Item:
         exit_code=outcome.exit_code,
         problem=outcome.problem,
         seconds=item.seconds + time.monotonic() - began,
-        results=results_of(outcome.folder, item.settings.baseline, _rows()),
+        results=results_of(outcome.folder, item.settings.baseline, rows_of(REPORTS, complain)),
     )
 
 
@@ -230,12 +235,12 @@ def _kept(root: Path, clock: _Clock, settings: NightlySettings) -> None:
     if night is not None and night.root == root:
         night = msgspec.structs.replace(night, spent=clock.spent)
         night.write()
-        outputs.write(night, settings, _rows(), lambda _line: None, ended=False)
+        rows = rows_of(REPORTS, _unheard)
+        outputs.write(night, settings, rows, _unheard, ended=False)
 
 
-def _rows() -> list[Row]:
-    with open_store(REPORTS) as store:
-        return store.sync()
+def _unheard(_line: str) -> None:
+    """Nobody is told: the interruption itself is."""
 
 
 def _once(say: Announce) -> Callable[[str], None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evalstab.chat import Json
 from evalstab.errors import EvalstabError, FolderError
-from evalstab.history.rows import Row
+from evalstab.history.rows import Row, series_below, stamp_of
 from evalstab.history.store import open_store
 from evalstab.history.tracks import key_of
 from evalstab.series.files import disk_error, write_json
@@ -20,6 +20,7 @@ from evalstab.series.pruned import PRUNED
 from evalstab.settings import read_config
 from evalstab.trial.record import COMPRESSED, RECORD_NAME, TrialEnded, read_events
 
+LEFT = "left alone"
 LEVEL = 9
 RAW = ("trials", "hardware.jsonl", "truth.json", "calibration", "exchanges")
 """What is raw in a series folder: everything that scores and reports were made from."""
@@ -40,23 +41,22 @@ class Pruning:
 def prune(reports: Path, wanted: Pruning) -> Json:
     """Compress finished records and take raw ones away, as asked; returns what was done, in bytes.
 
-    A series that is being written to, or that a configuration names as a baseline, is left alone.
+    A series that is not finished or is being written to is left alone, as is one that a
+    configuration names as a baseline.
     """
     with open_store(reports) as store:
         rows = store.sync()
-    doomed = {row.folder for row in _doomed(rows, wanted)} - _named_baselines(reports)
+    doomed = {row.folder for row in _doomed(rows, wanted)} - _named_baselines(reports, rows)
     done: list[Json] = []
     for row in rows:
         root = reports / row.folder
         size = size_of(root)
-        if (root / PRUNED).exists():
-            action = "pruned before"
-        elif row.folder in doomed:
-            action = "prune" if wanted.dry_run else _pruned(root)
-        else:
-            action = "compress" if wanted.dry_run else _compressed(root)
+        action = _treated(root, row, prune=row.folder in doomed, dry_run=wanted.dry_run)
         after = size - _raw_size(root) if action == "prune" else size_of(root)
         done.append({"folder": str(root), "action": action, "bytes": size, "bytes_after": after})
+    for root in series_below(reports, scored=False):
+        size, action = size_of(root), f"{LEFT}: it was not scored yet"
+        done.append({"folder": str(root), "action": action, "bytes": size, "bytes_after": size})
     return {
         "schema_version": 1,
         "dry_run": wanted.dry_run,
@@ -66,13 +66,11 @@ def prune(reports: Path, wanted: Pruning) -> Json:
     }
 
 
-def compress_finished(reports: Path, but: Collection[Path]) -> None:
+def compress_finished(reports: Path, rows: Sequence[Row], but: Collection[Path]) -> None:
     """Compress the records of all finished series but these."""
-    with open_store(reports) as store:
-        rows = store.sync()
     for row in rows:
         if reports / row.folder not in but:
-            _compressed(reports / row.folder)
+            _treated(reports / row.folder, row, prune=False, dry_run=False)
 
 
 def size_of(folder: Path) -> int:
@@ -94,11 +92,16 @@ def _raw_size(root: Path) -> int:
 
 
 def _doomed(rows: Sequence[Row], wanted: Pruning) -> Iterator[Row]:
-    """Rows whose raw records go; with both limits a series must be beyond both."""
+    """Rows whose raw records go; with both limits a series must be beyond both.
+
+    Unfinished ones stay, and take no place of those that are kept.
+    """
     if wanted.older_than is None and wanted.keep is None:
         return
     seen: dict[object, int] = {}
     for row in sorted(rows, key=lambda row: row.created, reverse=True):
+        if not row.complete:
+            continue
         place = seen[key_of(row)] = seen.get(key_of(row), 0) + 1
         age = datetime.now(UTC) - datetime.fromisoformat(row.created)
         old = wanted.older_than is None or age.total_seconds() > wanted.older_than * 86400
@@ -107,26 +110,48 @@ def _doomed(rows: Sequence[Row], wanted: Pruning) -> Iterator[Row]:
             yield row
 
 
-def _named_baselines(reports: Path) -> set[str]:
-    """Series folders that the night compares with, relative to the reports folder."""
+def _named_baselines(reports: Path, rows: Sequence[Row]) -> set[str]:
+    """Series that the night compares with, or whose ladder it names, by their folders."""
     entries = read_config().nightly.get("series") or []
     named = [e.get("baseline") for e in entries if isinstance(e, dict)]
     places = [Path(p).resolve() for p in named if isinstance(p, str)]
-    root = reports.resolve()
-    return {str(p.relative_to(root)) for p in places if p.is_relative_to(root)}
+    return {
+        row.folder
+        for row in rows
+        if any((reports / row.folder).resolve().is_relative_to(place) for place in places)
+    }
+
+
+def _treated(root: Path, row: Row, *, prune: bool, dry_run: bool) -> str:
+    """What was done with a series, or would be, in words; nothing while another process has it."""
+    if (root / PRUNED).exists() and not _raw_size(root):
+        return "pruned before"
+    if not row.complete:
+        return (
+            f"{LEFT}: {row.judged} of {row.planned} trials are judged; finish it with evalstab "
+            "resume, or remove its folder"
+        )
+    prune = prune or (root / PRUNED).exists()
+    try:
+        with locked(root):
+            if stamp_of(root) != row.stamp:
+                raise FolderError("it changed a moment ago")
+            if dry_run:
+                return "prune" if prune else "compress"
+            return _pruned(root) if prune else _compressed(root)
+    except EvalstabError as error:
+        return f"{LEFT}: {error}"
+    except OSError as error:
+        return f"{LEFT}: {disk_error(root, error)}"
 
 
 def _compressed(root: Path) -> str:
     """Compress the records of ended trials, one whole file after the other."""
-    try:
-        with locked(root):
-            folder = open_series(root)
-            records = [r for r in sorted((root / "trials").rglob(RECORD_NAME)) if _ended(r)]
-            for record in records:
-                _compress(record)
-            return "compressed" if records or _packed(folder) else "nothing to compress"
-    except EvalstabError as error:
-        return f"left alone: {error}"
+    folder = open_series(root)
+    records = [r for r in sorted((root / "trials").rglob(RECORD_NAME)) if _ended(r)]
+    for record in records:
+        _compress(record)
+    return "compressed" if records or _packed(folder) else "nothing to compress"
 
 
 def _packed(folder: SeriesFolder) -> bool:
@@ -167,18 +192,12 @@ def _compress(record: Path) -> None:
 
 def _pruned(root: Path) -> str:
     """Take the raw files away; a mark that says so stands there first."""
-    try:
-        with locked(root):
-            at = datetime.now(UTC).isoformat(timespec="seconds")
-            write_json(root / PRUNED, {"schema_version": 1, "at": at, "removed": list(RAW)})
-            for name in RAW:
-                path = root / name
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink(missing_ok=True)
-    except EvalstabError as error:
-        return f"left alone: {error}"
-    except OSError as error:
-        return f"left alone: {disk_error(root, error)}"
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    write_json(root / PRUNED, {"schema_version": 1, "at": at, "removed": list(RAW)})
+    for name in RAW:
+        path = root / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
     return "pruned"
