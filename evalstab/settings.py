@@ -6,14 +6,15 @@ environment when a request is made and never stands in a value of this module.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from evalstab.errors import ConfigError, UsageError, nearest
 
@@ -25,8 +26,38 @@ _Model = TypeVar("_Model", bound=BaseModel)
 Replay = Literal["auto", "reasoning", "reasoning_content", "reasoning_details", "inline", "none"]
 
 
+def address(text: str) -> str:
+    """An http(s) address without surrounding space, or "" for none; ValueError says what is wrong.
+
+    Only its form is looked at. What is quoted holds neither a user's name nor a query.
+    """
+    bare = text.strip()
+    if not text:
+        return text
+    try:
+        parts = urlsplit(bare)
+        _ = parts.port
+        host = (parts.hostname or "").encode("idna")
+        usable = parts.scheme in ("http", "https") and host != b""
+    except ValueError:
+        usable = False
+    if not usable or not bare.isprintable() or set(bare) & {" ", "\\", "#"}:
+        shown = "" if "@" in bare or "?" in bare else f" {text[:200]!r}"
+        raise ValueError(f"the text{shown} is no address: write http://HOST:PORT/v1")
+    return bare
+
+
+def _sendable(value: Any) -> Any:
+    """Plain data that JSON can carry: no dates, no infinite number, no NaN; else ValueError."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"JSON cannot carry it: {error}. Write texts and finite numbers") from None
+    return value
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Sampling(_Part):
@@ -45,7 +76,7 @@ class Timeouts(_Part):
     """Seconds; ``first_token`` "auto" grows with the prompt (20 tok/s, at least 10 minutes)."""
 
     connect: float = Field(default=10, gt=0)
-    first_token: float | Literal["auto"] = "auto"
+    first_token: Annotated[float, Field(gt=0)] | Literal["auto"] = "auto"
     idle: float = Field(default=600, gt=0)
     trial: float | None = Field(default=None, gt=0)
 
@@ -83,18 +114,18 @@ class Price(_Part):
 class EndpointSettings(_Part):
     """One ``[endpoints.NAME]`` table; see docs/reference.md for each key."""
 
-    base_url: str = ""
+    base_url: Annotated[str, AfterValidator(address)] = ""
     model: str = ""
     api_key_env: str = "OPENAI_API_KEY"
     headers: dict[str, str] = Field(default_factory=dict)
     ca_file: str | None = None
     client_cert: str | None = None
-    proxy: str | None = None
+    proxy: Annotated[str, AfterValidator(address)] | None = None
     sampling: Sampling = Sampling()
-    extra_body: Json = Field(default_factory=dict)
+    extra_body: Annotated[Json, AfterValidator(_sendable)] = Field(default_factory=dict)
     thinking: Literal["on", "off", "auto"] = "auto"
     replay_reasoning: Replay = "auto"
-    tool_choice: str | Json | None = None
+    tool_choice: Annotated[str | Json | None, AfterValidator(_sendable)] = None
     parallel_tool_calls: bool | None = None
     execute_leaked_calls: bool = False
     stream: bool = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,14 +22,6 @@ class Preflight:
 
     settings: EndpointSettings
     notes: tuple[str, ...] = ()
-
-
-class _Model(msgspec.Struct):
-    id: str = ""
-
-
-class _Models(msgspec.Struct):
-    data: list[_Model] | None = None
 
 
 _TOO_LONG = re.compile(r"/(?:chat/completions|completions|responses|models)/?$")
@@ -56,8 +49,11 @@ def _unset_key(settings: EndpointSettings) -> tuple[str, ...]:
 async def _asked(client: OpenAIChat, settings: EndpointSettings) -> Preflight:
     url = settings.base_url
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ConfigError(f"base_url {url!r} is no address: write http://HOST:PORT/v1")
+    if parts.query:
+        raise ConfigError(
+            f"base_url {url!r}: paths are added behind it, so it can have no query. Write it "
+            "without, and put what the server wants to know into headers or extra_body"
+        )
     if _TOO_LONG.search(parts.path):
         shorter = _TOO_LONG.sub("", url)
         raise EndpointUnusable(f"base URL {url} names a page of the API: use {shorter}")
@@ -98,24 +94,32 @@ def _refused(refusal: Refusal, settings: EndpointSettings) -> Preflight:
 def _choose(body: bytes, settings: EndpointSettings) -> Preflight:
     url = settings.base_url
     try:
-        listed = msgspec.json.decode(body, type=_Models).data
-    except (msgspec.MsgspecError, RecursionError):
+        told = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
         raise EndpointUnusable(_not_an_api(url, body)) from None
-    if listed is None and _add_v1(url):
+    listed = told.get("data") if isinstance(told, dict) else told
+    named = isinstance(listed, list)
+    if not named and (not isinstance(told, dict) or listed is not None or _add_v1(url)):
         raise EndpointUnusable(_not_an_api(url, body))
-    served = [m.id for m in listed or () if m.id]
+    served = list(dict.fromkeys(name for entry in listed or () if (name := _name(entry))))
     if not settings.model:
         if len(served) == 1:
             return Preflight(settings.model_copy(update={"model": served[0]}))
         raise UsageError(
             f"{url} serves {len(served)} models: name one with --model. "
-            f"Served: {', '.join(served[:20]) or 'none'}."
+            f"Served: {', '.join(name[:100] for name in served[:20]) or 'none'}."
         )
     if served and settings.model not in served:
         raise EndpointUnusable(
             f"{url} does not serve {settings.model!r}. {nearest(settings.model, served)}"
         )
     return Preflight(settings)
+
+
+def _name(entry: Any) -> str | None:
+    """The id of an entry, None where it has none: one odd entry spoils no list."""
+    name = entry.get("id") if isinstance(entry, dict) else entry
+    return name if isinstance(name, str) and name else None
 
 
 def _not_an_api(url: str, body: bytes) -> str:

@@ -19,9 +19,10 @@ from evalstab.endpoint.server_pages import MODELS, Limits
 from evalstab.errors import FolderError, UsageError
 from evalstab.launch.capture import Asked, capture, is_local
 from evalstab.series.files import write_whole
-from evalstab.settings import CONFIG_NAME, EndpointSettings
+from evalstab.settings import CONFIG_NAME, EndpointSettings, validated
 from evalstab.workflow.loop import on_a_loop
 from evalstab.workflow.provenance import look_at_rig
+from evalstab.workflow.secrets import remember_secrets
 from evalstab.workflow.templates import CONFIG, ENDPOINT, NO_SERVER
 
 PORTS = (8000, 8001, 8080, 8081, 30000, 11434, 1234, 5000, 5001, 8020, 9000)
@@ -91,12 +92,13 @@ def addresses(base_url: str | None) -> list[str]:
 
 def asked(base_url: str) -> Found | None:
     """The server at this address, None where none of the kind is there. Only GETs."""
-    facts = on_a_loop(_facts(base_url))
+    settings = validated(EndpointSettings, {"base_url": base_url}, "init")
+    remember_secrets(settings)
+    facts = on_a_loop(_facts(settings))
     told = facts.pages.get(MODELS, "")
     locked = told in ("HTTP 401", "HTTP 403")
     if not facts.models and not locked:
         return None
-    settings = EndpointSettings(base_url=base_url)
     fitness = look_at_rig(settings)
     container = None
     if is_local(base_url):
@@ -170,8 +172,7 @@ def _listens(port: int) -> bool:
         return False
 
 
-async def _facts(base_url: str) -> ServerFacts:
-    settings = EndpointSettings(base_url=base_url)
+async def _facts(settings: EndpointSettings) -> ServerFacts:
     client = OpenAIChat(settings, os.environ.get(settings.api_key_env))
     try:
         return await identify(client, settings, LIMITS)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from evalstab.errors import EndpointUnusable, UsageError
-from evalstab.intake.exchange_log import ExchangeLog
+from evalstab.errors import EndpointUnusable, FolderError, UsageError
 from evalstab.intake.proxy import Proxy, proxying
+from evalstab.intake.scribe import NotWritten, Scribe
 from evalstab.series.files import make_folder
 
 
@@ -25,24 +26,48 @@ class Recorded:
     sessions: dict[str, int]
 
 
-def record(upstream: str, out: Path, port: int, ready: Callable[[str], None]) -> Recorded:
-    """Pass requests on to ``upstream`` and write them below ``out`` until SIGINT or SIGTERM.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRequest:
+    """What is to be recorded: ``upstream`` answers, ``ca_file`` says whom to trust that it does."""
 
-    ``ready`` is told the address. UsageError for an address that is none; EndpointUnusable where
-    the port is taken.
+    upstream: str
+    out: Path
+    port: int = 0
+    ca_file: Path | None = None
+
+
+def record(
+    request: RecordRequest, ready: Callable[[str], None], tell: Callable[[str], None]
+) -> Recorded:
+    """Pass requests on to the upstream and write them below ``out`` until SIGINT or SIGTERM.
+
+    ``ready`` is told the address, ``tell`` why the upstream cannot be
+    reached, or exchanges not be written. UsageError for an
+    address or a certificate that is none; EndpointUnusable where the port is taken; FolderError
+    where exchanges cannot be written.
     """
-    parts = urlsplit(upstream)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise UsageError(f"--upstream {upstream!r}: write an address such as http://localhost:8000")
-    make_folder(out)
-    log = ExchangeLog(out, datetime.now().strftime("%Y%m%d-%H%M%S"))
+    upstream = request.upstream
     try:
-        asyncio.run(_serve(Proxy(upstream, log), port, ready))
+        parts = urlsplit(upstream)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise UsageError(f"--upstream {upstream!r}: write an address such as http://localhost:8000")
+    tls = _trusting(request.ca_file)
+    make_folder(request.out)
+    scribe = Scribe(request.out, datetime.now().strftime("%Y%m%d-%H%M%S"), tell)
+    asyncio.run(_serve(Proxy(upstream, scribe, tls=tls, tell=tell), request.port, ready))
+    return Recorded(request.out, dict(scribe.sessions))
+
+
+def _trusting(ca_file: Path | None) -> ssl.SSLContext | None:
+    if ca_file is None:
+        return None
+    try:
+        return ssl.create_default_context(cafile=str(ca_file))
     except OSError as error:
-        raise EndpointUnusable(
-            f"cannot listen on port {port}: {error.strerror or error}. Choose another with --port"
-        ) from error
-    return Recorded(out, dict(log.sessions))
+        raise UsageError(f"--ca-file {ca_file}: {error}. Name a file of certificates") from error
 
 
 async def _serve(proxy: Proxy, port: int, ready: Callable[[str], None]) -> None:
@@ -50,7 +75,16 @@ async def _serve(proxy: Proxy, port: int, ready: Callable[[str], None]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    async with proxying(proxy, port) as url:
-        ready(url)
-        with contextlib.suppress(asyncio.CancelledError):
-            await stopped.wait()
+    try:
+        async with proxying(proxy, port) as url:
+            ready(url)
+            with contextlib.suppress(asyncio.CancelledError):
+                await stopped.wait()
+    except NotWritten as error:
+        raise FolderError(
+            f"{error}. Passed on, and not written: mend that, and ask again"
+        ) from error
+    except OSError as error:
+        raise EndpointUnusable(
+            f"cannot listen on port {port}: {error.strerror or error}. Choose another with --port"
+        ) from error

@@ -20,3 +20,19 @@ def test_a_long_list_of_names_is_shortened() -> None:
     said = nearest("zzz", [f"model-{number}" for number in range(100_000)])
     assert said.endswith("and 99980 more.")
     assert len(said) < 500
+
+
+@pytest.mark.parametrize(
+    "odd", [b"null", b"7", b'"m"', b"[]", b'{"id":null}', b'{"id":7}', b"{}", b'{"id":["m"]}']
+)
+def test_one_odd_entry_spoils_no_list(odd: bytes) -> None:
+    body = b'{"data":[' + odd + b',{"id":"m"},{"id":"m"}]}'
+    assert _choose(body, SETTINGS).settings.model == "m"
+    chosen = _choose(body, SETTINGS.model_copy(update={"model": ""}))
+    assert chosen.settings.model == "m"
+
+
+@pytest.mark.parametrize("body", [b"null", b"7", b'"m"', b'{"data":7}', b'{"data":{"id":"m"}}'])
+def test_what_holds_no_list_is_none(body: bytes) -> None:
+    with pytest.raises(EndpointUnusable, match="is no model list"):
+        _choose(body, SETTINGS)
