@@ -10,7 +10,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -35,7 +35,8 @@ def say(line: str) -> None:
     """
     from evalstab.redact import scrub_text
 
-    print(_STEERING.sub("\ufffd", scrub_text(line)), file=sys.stderr, flush=True)
+    told = _STEERING.sub("\ufffd", scrub_text(line))
+    print(_for_runner(told), file=sys.stderr, flush=True)
 
 
 def silent(_line: str) -> None:
@@ -55,7 +56,8 @@ def answer(text: str) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        sys.stdout.write(scrub_text(text if text.endswith("\n") else f"{text}\n"))
+        whole = text if text.endswith("\n") else f"{text}\n"
+        sys.stdout.write(_for_runner(scrub_text(whole)))
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -69,7 +71,35 @@ def answer_json(value: Any) -> None:
     """The answer as exactly one JSON document on stdout."""
     import msgspec
 
-    answer(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    if on_github():
+        from evalstab.text.github import harmless_json
+
+        text = harmless_json(text)
+    answer(text)
+
+
+def on_github() -> bool:
+    """Whether a runner of GitHub Actions reads what is printed."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def annotate(lines: Iterable[str]) -> None:
+    """Annotations of a GitHub job, on stderr; nothing where no runner reads along."""
+    from evalstab.redact import scrub_text
+
+    if on_github():
+        for line in lines:
+            print(scrub_text(line), file=sys.stderr, flush=True)
+
+
+def _for_runner(text: str) -> str:
+    """Text of others must give no command to the runner that reads it."""
+    if not on_github():
+        return text
+    from evalstab.text.github import harmless
+
+    return harmless(text)
 
 
 def crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -79,7 +109,7 @@ def crashed(kind: type[BaseException], error: BaseException, trace: TracebackTyp
     from evalstab.redact import redactor
 
     text = "".join(traceback.format_exception(kind, error, trace))
-    sys.stderr.write(redactor().text(text))
+    sys.stderr.write(_for_runner(redactor().text(text)))
 
 
 def verb(command: _Command) -> _Command:
@@ -94,6 +124,7 @@ def verb(command: _Command) -> _Command:
             command(*args, **kwargs)
         except EvalstabError as error:
             say(f"error: {error}")
+            _annotate_error(str(error))
             raise typer.Exit(error.exit_code) from None
         except KeyboardInterrupt:
             say("interrupted")
@@ -109,6 +140,13 @@ def verb(command: _Command) -> _Command:
             raise typer.Exit(3) from None
 
     return wrapped  # type: ignore[return-value]
+
+
+def _annotate_error(message: str) -> None:
+    if on_github():
+        from evalstab.text.github import annotation
+
+        annotate([annotation("error", "evalstab", message)])
 
 
 def _interruptible() -> None:

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalstab.cli.common import BASIC, OUTPUT, answer, answer_json, say, silent, verb
+from evalstab.cli.common import (
+    BASIC,
+    OUTPUT,
+    annotate,
+    answer,
+    answer_json,
+    on_github,
+    say,
+    silent,
+    verb,
+)
 
 if TYPE_CHECKING:
     from evalstab.nightly.night import Night
@@ -61,6 +71,10 @@ def command(
         answer_json(_plain(night))
     elif not quiet or night.exit_code:
         _show(night)
+    if on_github() and (not quiet or night.exit_code):
+        from evalstab.nightly.annotations import night_annotations
+
+        annotate(night_annotations(night))
     if night.exit_code:
         raise typer.Exit(night.exit_code)
 

@@ -32,11 +32,12 @@ def evalstab(
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment, less whatever names an endpoint, plus ``extra``."""
+    """This process's environment, less what names an endpoint or a CI runner, plus ``extra``."""
     kept = {
         key: value
         for key, value in os.environ.items()
-        if not key.startswith(("EVALSTAB_", "OPENAI_")) and not key.lower().endswith("_proxy")
+        if not key.startswith(("EVALSTAB_", "OPENAI_", "GITHUB_"))
+        and not key.lower().endswith("_proxy")
     }
     return kept | {"COLUMNS": "100"} | dict(extra or {})
 

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.cli.program import evalstab
 from tests.nightly.night_making import SERIES, series_in, write_config
+from tests.text.test_github import commands
 
 DEAD = '[endpoints.dead]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
 ENTRIES = (
@@ -36,14 +37,20 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     (folder / "evalstab.toml").write_text(text.replace("series =", f"{files}series ="))
     summary = folder / "step.md"
     summary.write_text("already here\n")
-    done = evalstab("nightly", "--json", cwd=folder, env={"GITHUB_STEP_SUMMARY": str(summary)})
+    github = {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_ACTIONS": "true"}
+    done = evalstab("nightly", "--json", cwd=folder, env=github)
     return folder, done
+
+
+def _plain(stderr: str) -> list[str]:
+    """What people are told: all lines but those for GitHub's runner."""
+    return [line for line in stderr.splitlines() if not line.startswith("::")]
 
 
 def test_a_dead_endpoint_is_one_line_and_the_others_run(night: tuple[Path, Any]) -> None:
     folder, done = night
     assert done.returncode == 4
-    assert done.stderr.count("cannot be reached") == 1
+    assert "\n".join(_plain(done.stderr)).count("cannot be reached") == 1
     found = json.loads(done.stdout)
     assert found["exit_code"] == 4
     states = {item["name"]: (item["status"], item["exit_code"]) for item in found["items"]}
@@ -89,6 +96,16 @@ def test_metrics_read_as_prometheus_text(night: tuple[Path, Any]) -> None:
     assert all(s.timestamp is None for family in families.values() for s in family.samples)
     assert (folder / "out" / "night.prom").stat().st_mode & 0o777 == 0o644
     assert [path.name for path in (folder / "out").iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_github_job_gets_an_annotation_for_each_cause(night: tuple[Path, Any]) -> None:
+    _, done = night
+    read = commands(done.stderr)
+    assert [level for level, _, _ in read] == ["error", "error"]
+    told = {properties["title"]: message for _, properties, message in read}
+    assert told["eleven-profiles on sim:drifting"].startswith("fail: ")
+    dead = "2 series: three-notes on dead, eleven-profiles on dead"
+    assert "cannot be reached" in told[dead]
 
 
 def test_the_step_summary_is_appended(night: tuple[Path, Any]) -> None:
