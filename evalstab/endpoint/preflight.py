@@ -64,8 +64,28 @@ async def _asked(client: OpenAIChat, settings: EndpointSettings) -> Preflight:
     except TimeoutError:
         raise EndpointUnusable(f"{url} does not answer within 10 s: is the server up?") from None
     except ConnectionError as error:
-        raise EndpointUnusable(f"{url} cannot be reached ({error}): is the server up?") from None
+        raise EndpointUnusable(f"{url} cannot be reached ({error}): {_mend(url, error)}") from None
     return _choose(body, settings)
+
+
+_MENDS = (
+    ("https:", "wrong_version_number", "no TLS is spoken there: write http:// for https://"),
+    ("https:", "record_layer_failure", "no TLS is spoken there: write http:// for https://"),
+    ("https:", "certificate_verify", "name the certificate to be trusted in ca_file"),
+    ("https:", "certificate_required", "the server wants a certificate: name it in client_cert"),
+    ("http:", "reset by peer", "if TLS is spoken there, write https:// for http://"),
+    ("http:", "disconnected", "if TLS is spoken there, write https:// for http://"),
+    ("http:", "bad status line", "if TLS is spoken there, write https:// for http://"),
+)
+"""What to do by scheme and by what stands in the transport's reason."""
+
+
+def _mend(url: str, error: Exception) -> str:
+    scheme, said = f"{urlsplit(url).scheme}:", str(error).lower().replace(" ", "_")
+    for known, sign, mend in _MENDS:
+        if scheme == known and sign.replace(" ", "_") in said:
+            return mend
+    return "is the server up?"
 
 
 def _refused(refusal: Refusal, settings: EndpointSettings) -> Preflight:
