@@ -21,8 +21,8 @@ import aiohttp
 import numpy as np
 from aiohttp import web
 
-from evalstab.intake.exchange_log import ExchangeLog
 from evalstab.intake.proxy import Proxy, proxying
+from evalstab.intake.scribe import Scribe
 
 CHUNKS = 200
 PAUSE = 0.005
@@ -75,7 +75,7 @@ async def bare(upstream: str, told: Any) -> None:
 async def recorder(upstream: str, told: Any) -> None:
     """The product's proxy, writing into a folder that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
-        async with proxying(Proxy(upstream, ExchangeLog(Path(folder), "benchmark"))) as url:
+        async with proxying(Proxy(upstream, Scribe(Path(folder), "benchmark"))) as url:
             told.put(url)
             await asyncio.Event().wait()
 

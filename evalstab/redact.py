@@ -28,9 +28,7 @@ from urllib.parse import quote
 SHORTEST = 6
 """A value below this length is not searched for in texts: it would be found everywhere."""
 
-PLACEHOLDERS = frozenset(
-    {"ollama", "lm-studio", "not-needed", "no-key", "not-set", "sk-no-key-required"}
-)
+PLACEHOLDERS = {"ollama", "lm-studio", "not-needed", "no-key", "not-set", "sk-no-key-required"}
 """What people write where no key is needed; no secrets."""
 
 _WORDS = (
@@ -48,7 +46,7 @@ _KEPT = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
 _SHAPES = re.compile(
     r"hf_[A-Za-z0-9]{30,}|sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
     r"|github_pat_\w{20,}|glpat-[\w-]{16,}|nvapi-[\w-]{20,}|xox[abprs]-[\w-]+|AKIA[0-9A-Z]{16}"
-    r"|AIza[\w-]{30,}|(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]+"
+    r"|AIza[\w-]{30,}|(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]+\.[\w-]+\.[\w-]+"
 )
 _USERINFO = re.compile(r"(?<=://)[^/\s\"'?#<>]+(?=@)")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+([A-Za-z0-9._~+/=-]{4,})")
@@ -107,6 +105,18 @@ class Redactor:
         else stay, so that what a model wrote remains what it wrote."""
         return _SHAPES.sub(lambda m: self._taken(m[0]), scrub_text(text))
 
+    def spans(self, text: str) -> list[tuple[int, int, str]]:
+        """Where ``shapes`` would change a text, in order: start, end, and what it puts there."""
+        found = [(*m.span(), self._taken(m[0])) for m in _SHAPES.finditer(text)]
+        if scrub_text(text) != text:
+            found += _known_spans(text)
+        spans: list[tuple[int, int, str]] = []
+        for start, end, mark in sorted(found, key=lambda span: (span[0], -span[1])):
+            within = bool(spans) and start < spans[-1][1]
+            first = spans.pop() if within else (start, end, mark)
+            spans.append((first[0], max(end, first[1]), first[2]))
+        return spans
+
     def json(self, value: Any) -> Any:
         """Plain data, keys read as names; numbers and truth values stay."""
         if isinstance(value, Mapping):
@@ -159,10 +169,8 @@ class Redactor:
 
 def is_secret_name(name: str) -> bool:
     """Whether a variable, flag, header or key of this name holds a secret."""
-    if name in _KEPT:
-        return False
     plain = _CAMEL.sub("_", name)
-    return bool(_NAME.search(plain) or _GLUED.search(plain))
+    return name not in _KEPT and bool(_NAME.search(plain) or _GLUED.search(plain))
 
 
 def _secret_flag(argument: str) -> bool:
@@ -205,18 +213,19 @@ def _user_key(folder: Path) -> bytes | None:
 
 
 _known: dict[bytes, bytes] = {}
+"""Longest first, since a secret may hold another one; replaced whole, since threads read it."""
 
 
 def remember(*values: str | None) -> None:
     """From now on these values are secrets wherever they turn up in this process's output."""
+    forms: dict[bytes, bytes] = {}
     for value in values:
         if not value or len(value) < SHORTEST or value in PLACEHOLDERS or _MARK in value:
             continue
-        mark = redactor().mark(value).encode()
-        for form in _forms(value):
-            _known.setdefault(form, mark)
-    for form in sorted(_known, key=len, reverse=True):
-        _known[form] = _known.pop(form)
+        if value.encode("utf-8", "surrogateescape") not in _known:
+            forms |= dict.fromkeys(_forms(value), redactor().mark(value).encode())
+    if forms:
+        adopt(forms | _known)
 
 
 def remember_headers(headers: Mapping[str, str]) -> None:
@@ -241,14 +250,31 @@ def scrub_text(text: str) -> str:
     """Text without any remembered secret."""
     if not _known:
         return text
-    raw = text.encode("utf-8", "surrogatepass")
-    clean = scrub(raw)
+    clean = scrub(raw := text.encode("utf-8", "surrogatepass"))
     return text if clean == raw else clean.decode("utf-8", "surrogatepass")
+
+
+def _known_spans(text: str) -> Iterable[tuple[int, int, str]]:
+    for form, mark in _known.items():
+        secret = re.escape(form.decode("utf-8", "surrogateescape"))
+        yield from ((*found.span(), mark.decode()) for found in re.finditer(secret, text))
 
 
 def remembers() -> bool:
     """Whether there is anything to scrub at all."""
     return bool(_known)
+
+
+def known() -> dict[bytes, bytes]:
+    """All forms of what is remembered, with marks: for a process of our own, never for a file."""
+    return _known
+
+
+def adopt(forms: Mapping[bytes, bytes]) -> None:
+    """Remember what another process of ours remembers."""
+    global _known  # noqa: PLW0603
+    every = _known | dict(forms)
+    _known = {form: every[form] for form in sorted(every, key=len, reverse=True)}
 
 
 def _forms(value: str) -> Iterable[bytes]:

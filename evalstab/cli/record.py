@@ -39,11 +39,20 @@ def command(
         ),
     ],
     port: Annotated[int, typer.Option(help="0: any free port.", rich_help_panel=BASIC)] = 0,
+    ca_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Certificates to trust, such as a self-signed one of the server.",
+            rich_help_panel=BASIC,
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Pass an agent's requests on as they are, and write down what came back, until Ctrl-C."""
-    from evalstab.workflow.record import record
+    from evalstab.workflow.record import RecordRequest, record
 
-    recorded = record(upstream, out, port, lambda url: answer(f"ready {url}"))
+    request = RecordRequest(upstream=upstream, out=out, port=port, ca_file=ca_file)
+    recorded = record(request, lambda url: answer(f"ready {url}"), say)
     exchanges = sum(recorded.sessions.values())
     say(f"{exchanges} exchanges in {len(recorded.sessions)} sessions below {out}")
     if exchanges:

@@ -19,15 +19,20 @@ VERSION = 1
 LOG_NAME = "exchanges.jsonl"
 LONGEST_LINE = 256 << 20
 
-End = Literal["done", "upstream_reset", "client_closed", "upstream_refused", "timeout"]
+End = Literal[
+    "done", "upstream_reset", "client_closed", "upstream_refused", "timeout", "proxy_stopped"
+]
 
 
 class Exchange(msgspec.Struct, kw_only=True):
     """``t_req`` is seconds since 1970; ``t_first_byte``, ``t_end`` and the times of ``chunks`` are
-    seconds after it. ``path`` is the upstream's path, ``session`` the group it was put into.
+    seconds after it. ``path`` is the upstream's path, ``query`` what stood behind its question
+    mark, ``session`` the group it was put into.
 
-    ``chunks`` are the answer as it came, decoded as UTF-8 (what is none is U+FFFD). ``assembled``
-    is the answer put together, for people. ``end``: how the transport ended.
+    ``chunks`` are the answer as it came, decoded as UTF-8 (what is none is U+FFFD), and
+    ``omitted`` the bytes at its end that were passed on and not kept. ``assembled`` is the answer
+    put together, for people. ``end``: how the transport ended; ``problem``: why, where that is
+    known.
     """
 
     v: int = VERSION
@@ -37,6 +42,7 @@ class Exchange(msgspec.Struct, kw_only=True):
     t_req: float = 0.0
     method: str = "POST"
     path: str = ""
+    query: str = ""
     upstream: str = ""
     req_headers: dict[str, str] = {}
     req_body: Any = None
@@ -48,8 +54,10 @@ class Exchange(msgspec.Struct, kw_only=True):
     t_first_byte: float | None = None
     t_end: float = 0.0
     chunks: list[tuple[float, str]] = []
+    omitted: int = 0
     assembled: Json | None = None
     end: End = "done"
+    problem: str | None = None
     via_proxy: bool = True
 
 

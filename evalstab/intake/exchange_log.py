@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 import os
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,10 +11,22 @@ from typing import Any
 import msgspec
 
 from evalstab.chat import Json
+from evalstab.endpoint.unpack import Unpacker
 from evalstab.intake.exchange import LOG_NAME, Exchange, turns_of, without_shared
 from evalstab.intake.exchange_reply import attempt_of
-from evalstab.redact import is_secret_name, redactor, remember, scrub, scrub_text
+from evalstab.intake.exchange_secrets import (
+    clean_address,
+    clean_body,
+    clean_headers,
+    clean_pieces,
+    clean_query,
+)
+from evalstab.redact import redactor, scrub
 
+MOST_UNPACKED = 128 << 20
+"""Bytes of an answer that are read where it came packed."""
+
+_UNREAD = frozenset({"br", "zstd", "compress"})
 _KEPT_IN_MEMORY = 64
 
 
@@ -28,25 +38,26 @@ class ExchangeLog:
     run: str
     sessions: dict[str, int] = field(default_factory=dict)
     _before: dict[str, list[Any]] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def folder(self, session: str) -> Path:
         """Where a session's log stands."""
         return self.root / session
 
-    def write(self, exchange: Exchange, chunks: Sequence[tuple[float, bytes]]) -> None:
-        """Append an exchange to the log of its session; OSError where the disk refuses."""
-        with self._lock:
-            self._write(exchange, chunks)
+    def write(self, exchange: Exchange, pieces: Sequence[tuple[float, bytes]]) -> None:
+        """Append an exchange to the log of its session; OSError where the disk refuses.
 
-    def _write(self, exchange: Exchange, chunks: Sequence[tuple[float, bytes]]) -> None:
+        ``pieces`` are the answer's body as it came, each with its time.
+        """
         name = exchange.session
         exchange.seq = self.sessions[name] = self.sessions.get(name, 0) + 1
         exchange.run = self.run
-        exchange.req_headers = _clean(exchange.req_headers)
-        exchange.resp_headers = _clean(exchange.resp_headers)
-        exchange.chunks = _texts(chunks)
-        exchange.t_first_byte = chunks[0][0] if chunks else None
+        exchange.query = clean_query(exchange.query)
+        exchange.upstream = clean_address(exchange.upstream)
+        exchange.req_headers = clean_headers(exchange.req_headers)
+        exchange.resp_headers = clean_headers(exchange.resp_headers)
+        exchange.req_body = clean_body(exchange.req_body)
+        exchange.chunks = clean_pieces(_unpacked(exchange, pieces))
+        exchange.t_first_byte = pieces[0][0] if pieces else None
         exchange.assembled = _assembled(exchange)
         turns = turns_of(exchange.req_body)
         exchange.req_body, exchange.shared = without_shared(
@@ -68,29 +79,26 @@ class ExchangeLog:
             os.close(handle)
 
 
-def _clean(headers: Mapping[str, str]) -> dict[str, str]:
-    """Headers without secrets, which are remembered: a server may send them back."""
-    clean: dict[str, str] = {}
-    for name, value in headers.items():
-        if is_secret_name(name) or name in ("x-api-key", "set-cookie"):
-            scheme, space, credential = value.partition(" ")
-            remember(credential if space and scheme.lower() in ("bearer", "basic") else value)
-            clean[name] = redactor().mark(value)
-        else:
-            clean[name] = redactor().shapes(value)
-    return clean
-
-
-def _texts(chunks: Sequence[tuple[float, bytes]]) -> list[tuple[float, str]]:
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    texts = [(round(at, 6), decoder.decode(chunk)) for at, chunk in chunks]
-    if texts and (rest := decoder.decode(b"", final=True)):
-        texts[-1] = (texts[-1][0], texts[-1][1] + rest)
-    whole = "".join(text for _, text in texts)
-    if (clean := scrub_text(whole)) != whole:
-        # A secret may lie across pieces: then times are kept for the first of them only.
-        return [(texts[0][0], clean)]
-    return texts
+def _unpacked(
+    exchange: Exchange, pieces: Sequence[tuple[float, bytes]]
+) -> list[tuple[float, bytes]]:
+    """The answer's pieces, unpacked where the upstream packed them unasked, up to a bound."""
+    encoding = exchange.resp_headers.get("content-encoding", "").strip().lower()
+    if encoding in _UNREAD and pieces:
+        exchange.problem = exchange.problem or f"the answer came packed as {encoding}, unasked"
+    unpacker = Unpacker(encoding)
+    left = MOST_UNPACKED
+    done: list[tuple[float, bytes]] = []
+    for at, piece in pieces:
+        plain = b""
+        for part in unpacker.feed(piece):
+            plain += part
+            if len(plain) > left:
+                exchange.omitted += len(plain) - left
+                return [*done, (at, plain[:left])]
+        left -= len(plain)
+        done.append((at, plain))
+    return done
 
 
 def _assembled(exchange: Exchange) -> Json | None:

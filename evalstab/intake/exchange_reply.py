@@ -11,7 +11,7 @@ from evalstab.endpoint.reply import EndKind, ReplyReader, StreamEnd, read_error_
 from evalstab.endpoint.wire import SseReader
 from evalstab.intake.chat_forms import kind_of, limit_of, tools_of
 from evalstab.intake.exchange import Exchange
-from evalstab.intake.outcome import AWAY
+from evalstab.intake.outcome import AWAY, STOPPED
 from evalstab.intake.session import stamp
 from evalstab.intake.stored import Stored, texts
 from evalstab.intake.translate import translator
@@ -22,6 +22,7 @@ _ENDS: dict[str, EndKind] = {
     "upstream_refused": "connect",
     "client_closed": "time_limit",
     "timeout": "stalled",
+    "proxy_stopped": "time_limit",
 }
 LONG_SILENCE = 30.0
 """Seconds without a byte after which an agent that goes away was left alone by the server."""
@@ -30,6 +31,7 @@ _CAUSES = {
     "upstream_refused": "nobody answers there",
     "client_closed": AWAY,
     "timeout": "the answer stopped coming",
+    "proxy_stopped": STOPPED,
 }
 
 
@@ -60,7 +62,7 @@ def attempt_of(
     reader, times, counts = _reread(exchange, asked)
     clock = _clock(exchange, began, times, counts)
     kind = _ENDS[exchange.end]
-    if exchange.end == "client_closed":
+    if exchange.end in ("client_closed", "proxy_stopped"):
         kind = _left(exchange, settled=reader.done or reader.settled)
     if not reader.settled and (told := _assembled(exchange)) is not None:
         return msgspec.structs.replace(told.attempt(exchange.t_req), number=number, clock=clock)

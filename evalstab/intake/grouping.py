@@ -7,10 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
+from evalstab.chat import Json
 from evalstab.intake.exchange import common, turns_of
 
 MOST_REMEMBERED = 200
 LONGEST_NAME = 100
+_LOOKED_AT = 4
+_LONGEST_MARK = 2000
 
 _PREFIX = re.compile(r"^/s/([^/]{1,200})(/.*|$)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -57,9 +62,17 @@ def named_session(headers: Mapping[str, str], body: Any) -> str | None:
 
 @dataclass(slots=True)
 class _Talk:
+    """``said`` is what tells the last answer again in the next request: ids of calls, or text."""
+
     name: str
     turns: list[Any]
     failed: bool = False
+    said: tuple[bytes, ...] = ()
+
+    def heard_in(self, turns: Sequence[Any]) -> bool:
+        """Whether a conversation goes on with this one's own answer."""
+        after = msgspec.json.encode(turns[len(self.turns) : len(self.turns) + _LOOKED_AT])
+        return any(mark in after for mark in self.said)
 
 
 @dataclass(slots=True)
@@ -67,7 +80,8 @@ class Grouping:
     """Sessions told by what they say: a request belongs to the one whose turns it goes on with.
 
     A request that says again what a session opened with begins a new one, unless the last answer
-    of that session failed: then it is the same asked again.
+    of that session failed: then it is the same asked again. Where two agents say the same at
+    once, their answers tell them apart.
     """
 
     _talks: list[_Talk] = field(default_factory=list)
@@ -87,15 +101,16 @@ class Grouping:
         del self._talks[:-MOST_REMEMBERED]
         return talk.name
 
-    def ended(self, name: str, *, failed: bool) -> None:
-        """How the last exchange of a session ended."""
+    def ended(self, name: str, *, failed: bool, said: Json | None = None) -> None:
+        """How the last exchange of a session ended; ``said`` is its answer, put together."""
         for talk in self._talks:
             if talk.name == name:
                 talk.failed = failed
+                talk.said = _marks(said)
 
     def _known(self, turns: Sequence[Any]) -> _Talk | None:
         best: _Talk | None = None
-        longest = 0
+        closest = (False, 0)
         for talk in reversed(self._talks):
             shared = common(turns, talk.turns)
             if shared == len(turns) == len(talk.turns):
@@ -105,9 +120,18 @@ class Grouping:
             goes_on = shared == len(talk.turns) or (
                 shared >= _opening(talk.turns) and len(turns) > shared
             )
-            if goes_on and shared > longest:
-                best, longest = talk, shared
+            if goes_on and (close := (talk.heard_in(turns), shared)) > closest:
+                best, closest = talk, close
         return best
+
+
+def _marks(said: Json | None) -> tuple[bytes, ...]:
+    """What of an answer stands in the request that follows it, as JSON."""
+    answer = said or {}
+    calls = answer.get("tool_calls") or ()
+    texts = [call.get("id") for call in calls] or [answer.get("content")]
+    kept = [text[:_LONGEST_MARK] for text in texts if isinstance(text, str) and text]
+    return tuple(msgspec.json.encode(text)[1:-1] for text in kept)
 
 
 def _opening(turns: Sequence[Any]) -> int:

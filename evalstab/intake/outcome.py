@@ -6,6 +6,7 @@ from evalstab.endpoint.base import Attempt
 from evalstab.intake.session import Draft, Session
 
 AWAY = "the agent went away"
+STOPPED = "the recording proxy was ended"
 LIMITS = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 
 
@@ -34,6 +35,6 @@ def _failed(draft: Draft, last: Attempt) -> Session:
         return draft.session("invalid", "endpoint", reason)
     if "context.overflow" in codes:
         return draft.session("failed", "context", reason)
-    if reason == AWAY:
+    if reason in (AWAY, STOPPED):
         return draft.session("aborted", "agent", reason)
     return draft.session("failed", "endpoint", reason)

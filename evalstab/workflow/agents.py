@@ -18,9 +18,9 @@ from evalstab.errors import EndpointUnusable, EvalstabError, UsageError
 from evalstab.findings import finding
 from evalstab.intake.agent import AgentEnd, Errand, carry_out, template
 from evalstab.intake.exchange import LOG_NAME, read_exchanges
-from evalstab.intake.exchange_log import ExchangeLog
 from evalstab.intake.proxied import session_of
 from evalstab.intake.proxy import Proxy, proxying
+from evalstab.intake.scribe import Scribe
 from evalstab.intake.session import Session
 from evalstab.redact import remember
 from evalstab.series.files import make_folder, write_whole
@@ -151,9 +151,9 @@ class _Site:
 async def _carry_out(prepared: Prepared, folder: SeriesFolder, people: People) -> None:
     settings = prepared.settings
     headers: dict[str, Mapping[str, str]] = {}
-    log = ExchangeLog(folder.root / EXCHANGES, folder.file.id)
+    scribe = Scribe(folder.root / EXCHANGES, folder.file.id)
     parts = urlsplit(settings.base_url)
-    proxy = Proxy(f"{parts.scheme}://{parts.netloc}", log, headers)
+    proxy = Proxy(f"{parts.scheme}://{parts.netloc}", scribe, headers)
     stop = stop_for(prepared, folder, people.announce)
     words = template(str(folder.file.conditions["agent"]))
     queue = [i for i in range(1, prepared.repeats + 1) if not _ended(folder.trial(i))]
@@ -191,7 +191,7 @@ async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
     """
     task, settings = site.prepared.task, site.prepared.settings
     name = f"{trial.index:03d}"
-    log = site.proxy.log.folder(name) / LOG_NAME
+    log = site.proxy.scribe.folder(name) / LOG_NAME
     for place in (trial.path, desk):
         shutil.rmtree(place, ignore_errors=True)
     log.unlink(missing_ok=True)
@@ -206,7 +206,7 @@ async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
     finally:
         shutil.copytree(desk, trial.path, symlinks=True, dirs_exist_ok=True)
         shutil.rmtree(desk, ignore_errors=True)
-    await site.proxy.quiet(name, 10.0)
+    await site.proxy.scribe.quiet(name, 10.0)
     exchanges = list(read_exchanges(log)) if log.exists() else []
     session = session_of(name, exchanges, str(errand.workspace))
     if session is None:

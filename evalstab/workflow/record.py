@@ -82,7 +82,7 @@ async def _serve(proxy: Proxy, port: int, ready: Callable[[str], None]) -> None:
                 await stopped.wait()
     except NotWritten as error:
         raise FolderError(
-            f"{error}. Passed on, and not written: mend that, and ask again"
+            f"{error}. Mend that, and let the agent ask again"
         ) from error
     except OSError as error:
         raise EndpointUnusable(

@@ -7,14 +7,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from evalstab.intake.exchange import LOG_NAME, Exchange, read_exchanges
-from evalstab.intake.exchange_log import ExchangeLog
 from evalstab.intake.proxy import Proxy, proxying
+from evalstab.intake.scribe import Scribe
 
 
 @asynccontextmanager
 async def recording(upstream: str, folder: Path) -> AsyncIterator[str]:
     """The address of a proxy that writes below a folder."""
-    async with proxying(Proxy(upstream, ExchangeLog(folder, "test"))) as url:
+    async with recording_for(Proxy(upstream, Scribe(folder, "test"))) as url:
+        yield url
+
+
+@asynccontextmanager
+async def recording_for(proxy: Proxy) -> AsyncIterator[str]:
+    """The address of this proxy, whose upstream may become another one between connections."""
+    async with proxying(proxy) as url:
         yield url
 
 

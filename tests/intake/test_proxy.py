@@ -18,23 +18,26 @@ from evalstab.endpoint.base import Attempt
 from evalstab.endpoint.retry import RetryPolicy, ask
 from evalstab.intake.exchange import LOG_NAME
 from evalstab.intake.exchange_reply import attempt_of
+from evalstab.intake.proxy import Proxy
+from evalstab.intake.scribe import Scribe
 from evalstab.sim.open import open_sim
 from tests.cli.program import environment
 from tests.endpoint.case_server import case_server
 from tests.endpoint.cases import Case, Response, singles
 from tests.endpoint.test_cases_socket import client, request_for
-from tests.intake.proxy_making import exchanges, recording
+from tests.intake.proxy_making import exchanges, recording, recording_for
 
 SEEN = [case for case in singles() if all(r.end in ("close", "reset") for r in case.responses)]
 KEY = "sk-planted-0123456789abcdef"
 FRAME = b'data: {"choices":[{"index":0,"delta":{"content":"well"}}]}\n\n'
 
 
-async def _through(case: Case, folder: Path) -> list[Attempt]:
-    async with case_server(case.responses) as server, recording(server.base_url, folder) as url:
-        endpoint = client(f"{url}/s/case/v1")
+async def _through(case: Case, proxy: Proxy, url: str) -> Attempt:
+    async with case_server(case.responses) as server:
+        proxy.upstream = server.base_url
+        endpoint = client(f"{url}/s/{case.id}/v1")
         try:
-            return await ask(endpoint, request_for(case), RetryPolicy(retries=0))
+            return (await ask(endpoint, request_for(case), RetryPolicy(retries=0)))[-1]
         finally:
             await endpoint.close()
 
@@ -49,18 +52,20 @@ def _plain(attempt: Attempt) -> object:
 
 @pytest.mark.parametrize("part", range(4))
 def test_recorded_cases_read_as_they_were_read(part: int, tmp_path: Path) -> None:
-    async def all_of_them() -> list[str]:
-        wrong = []
-        for case in SEEN[part::4]:
-            folder = tmp_path / case.id
-            live = (await _through(case, folder))[-1]
-            again = attempt_of(exchanges(folder)[-1], case.asked)
-            if _plain(live) != _plain(again):
-                wrong.append(f"{case.id}: {_plain(live)} but {_plain(again)}")
-        return wrong
+    cases = SEEN[part::4]
+    proxy = Proxy("", Scribe(tmp_path, "test"))
 
+    async def all_of_them() -> list[Attempt]:
+        async with recording_for(proxy) as url:
+            return [await _through(case, proxy, url) for case in cases]
+
+    wrong = []
+    for case, live in zip(cases, asyncio.run(all_of_them()), strict=True):
+        again = attempt_of(exchanges(tmp_path / case.id)[-1], case.asked)
+        if _plain(live) != _plain(again):
+            wrong.append(f"{case.id}: {_plain(live)} but {_plain(again)}")
     assert len(SEEN) > 100
-    assert asyncio.run(all_of_them()) == []
+    assert wrong == []
 
 
 def _answers(end: str, *chunks: bytes, status: int = 200) -> list[Response]:
