@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,14 @@ def comparable(series: Path) -> dict[str, Any]:
     }
 
 
-def begin(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def begin(
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
     """A command of evalstab, running on its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "evalstab", *arguments],
         cwd=folder,
-        env=environment(),
+        env=environment(env),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         stdin=subprocess.DEVNULL,
