@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
 from evalstab.chat import IntendedCall, Json, ServerTimings, ToolCall, ToolSpec, Usage
 from evalstab.findings import Finding
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 ReasoningField = Literal["reasoning", "reasoning_content", "reasoning_details", "blocks", "inline"]
 ERROR_BODY_LIMIT = 1 << 20
@@ -45,13 +49,15 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     context_sizes: tuple[int | None, int | None] | None = None
 
 
-NO_GAPS = msgspec.Raw(b"[]")
-_gaps = msgspec.json.Decoder(tuple[int, ...])
+NO_GAPS = msgspec.Raw(b'""')
 
 
 def encoded_gaps(gaps: Sequence[int]) -> msgspec.Raw:
-    """The times between reads, in microseconds, as a ``Clock`` keeps them."""
-    return msgspec.Raw(msgspec.json.encode(gaps)) if gaps else NO_GAPS
+    """The times between reads, in microseconds, as a ``Clock`` keeps them: ``"15023,16002"``.
+
+    They are a third of a record, and a reader passes over a string far quicker than over numbers.
+    """
+    return msgspec.Raw(b'"' + msgspec.json.encode(gaps)[1:-1] + b'"') if gaps else NO_GAPS
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -62,7 +68,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     the time between successive reads that brought chunks, in microseconds, and ``per_read`` how
     many chunks each brought (chunks read together share one stamp and have no gap of their own;
     empty: always one). ``unreliable`` says why rates of this attempt are no measurement.
-    ``gaps`` is made with ``encoded_gaps`` and decoded when asked for: it is a third of a record.
+    ``gaps`` is made with ``encoded_gaps`` and decoded when asked for.
     """
 
     sent: float
@@ -76,12 +82,14 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unreliable: str | None = None
 
     @property
-    def gaps_us(self) -> tuple[int, ...]:
-        """The gaps, empty where what stands there is no list of whole numbers."""
-        try:
-            return _gaps.decode(self.gaps)
-        except msgspec.MsgspecError:
-            return ()
+    def gaps_us(self) -> npt.NDArray[np.int64]:
+        """The gaps, empty where what stands there are no whole numbers."""
+        import numpy as np  # noqa: PLC0415
+
+        text = bytes(self.gaps)[1:-1]
+        if text.translate(None, b"0123456789,") or b",," in text or text.strip(b",") != text:
+            text = b""
+        return np.fromstring(text.decode(), dtype=np.int64, sep=",")
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

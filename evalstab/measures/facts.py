@@ -72,9 +72,10 @@ def trial_facts(trial: TrialView) -> TrialFacts:
     messages = trial.started.messages if trial.started else ()
     prompt, cached = _first_counts(trial)
     replies = [step.reply for step in trial.steps if step.reply is not None]
+    answers = tuple(_digest(_words_of(reply)) for reply in replies)
     clocks = [a.clock for step in trial.steps for a in step.event.attempts if a.clock]
     return TrialFacts(
-        output=_output(trial),
+        output=_digest(*(answer.encode() for answer in answers)),
         opening=_digest(*(bytes(message) for message in messages)),
         tools=_digest(_sorted.encode(fields.get("tools"))),
         varied=trial.started is not None and bool(VARYING & trial.started.variation.keys()),
@@ -86,7 +87,7 @@ def trial_facts(trial: TrialView) -> TrialFacts:
         first_cached=cached,
         unreliable=tuple(dict.fromkeys(c.unreliable for c in clocks if c.unreliable)),
         drafted=_drafted(replies),
-        answers=tuple(_output_of(reply) for reply in replies),
+        answers=answers,
         order=tuple(map(str, trial.started.variation.get("order") or ())) if trial.started else (),
         rewording=tuple(_profiles(trial)),
     )
@@ -118,15 +119,6 @@ def _drafted(replies: list[Reply]) -> tuple[int, int]:
         sum(clock.drafted_tokens or 0 for clock in timings),
         sum(clock.accepted_tokens or 0 for clock in timings),
     )
-
-
-def _output(trial: TrialView) -> str:
-    replies = [step.reply for step in trial.steps if step.reply is not None]
-    return _digest(*map(_words_of, replies))
-
-
-def _output_of(reply: Reply) -> str:
-    return _digest(_words_of(reply))
 
 
 def _words_of(reply: Reply) -> bytes:

@@ -69,12 +69,16 @@ def _gate(rows: Sequence[Json], missing: Sequence[Rung]) -> Json | None:
             break
         passed = steps[step][-1]
     found = {row["verdict"] for step in steps.values() for row in step}
+    status = next(status for status in WORST if status in found)
+    every = [row for step in sorted(steps) for row in steps[step]]
     return {
-        "status": next(status for status in WORST if status in found),
+        "status": status,
+        "gate": next((row["gate"] for row in rows if row["gate"] is not None), None),
         "provisional": any(row["provisional"] for row in rows),
         "cause": cause,
         "passes_up_to": _step(passed),
         "stopped_by": _step(stopped),
+        "worst": _step(next(row for row in every if row["verdict"] == status)),
     }
 
 
@@ -86,6 +90,7 @@ def _not_run(rung: Rung) -> Json:
         "active_context": None,
         "verdict": "invalid",
         "told": "not run",
+        "gate": None,
     }
 
 
@@ -123,6 +128,7 @@ def _row(rung: Rung, scores: Json) -> Json:
         "findings": sum(_model_findings(t) for t in trials),
         "accuracy": _accuracy(trials),
         "verdict": scores["verdict"]["status"],
+        "gate": scores["verdict"].get("gate"),
         "provisional": bool(scores["verdict"].get("provisional")),
     }
     speed: Mapping[str, Any] = scores.get("speed") or {}

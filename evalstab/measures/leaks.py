@@ -66,6 +66,7 @@ _COMPLEX = (
 )
 _CLUSTERS = re.compile(f"{_COMPLEX}+")
 _ASCII = bytes(range(128))
+_NOT_SOLID = bytes(code for code in range(256) if code > 127 or chr(code).isspace())
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +256,10 @@ def graphemes(text: str) -> int:
     Where no character can join another, every character is a cluster; only the runs in which one
     can are counted one by one.
     """
-    total = _solid(text)
-    rare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-    if _CLUSTERS.search(rare.decode("utf-8", "surrogatepass")) is None:
+    data = text.encode("utf-8", "surrogatepass")
+    rare = data.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    total = len(data.translate(None, _NOT_SOLID)) + _solid(rare)
+    if _CLUSTERS.search(rare) is None:
         return total
     for match in _CLUSTERS.finditer(text):
         run = text[max(0, match.start() - 1) : match.end() + 1]

@@ -9,10 +9,12 @@ carry (several tokens in few frames, too few tokens, a cut stream, a saturated r
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from evalstab.chat import Usage
 from evalstab.endpoint.base import Attempt, Clock, Reply
@@ -84,12 +86,12 @@ def _quantiles(
     return values
 
 
-def percentile(values: Sequence[float], percent: float) -> float:
-    """Quantile of at least one value, linear between neighbours; looks at the upper ones only."""
-    place = (len(values) - 1) * (percent / 100)
+def percentile(values: npt.ArrayLike, percent: float) -> float:
+    """Quantile of at least one value, linear between neighbours."""
+    ordered = np.sort(np.asarray(values, dtype=float))
+    place = (len(ordered) - 1) * (percent / 100)
     below = int(place)
-    upper = heapq.nlargest(len(values) - below, values)
-    low, high = upper[-1], upper[-2 if len(upper) > 1 else -1]
+    low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
     share = place - below
     return high - (high - low) * (1 - share) if share >= 0.5 else low + (high - low) * share
 

@@ -8,10 +8,9 @@ without any of these traces is not looked at again.
 
 from __future__ import annotations
 
-import zlib
-
 import numpy as np
 import numpy.typing as npt
+import zstandard
 
 SHORT = 400
 """Characters up to which a text is always looked at: it costs nothing."""
@@ -23,7 +22,9 @@ _PERIOD_SHARE = 1.2
 _POSITION_BITS = 24
 _LARGEST = 1 << _POSITION_BITS
 _BLOCK = 3000
-_BLOCK_RATIO = 0.38
+_BLOCK_STEP = 1500
+_BLOCK_RATIO = 0.6
+_LEVEL = -5
 _WALL = 300
 _NUMBERS = bytes(48 if chr(code) in "0123456789.,:;/ \t\n-" else 32 for code in range(256))
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
@@ -34,23 +35,29 @@ Bytes = npt.NDArray[np.uint8]
 def may_repeat(text: str) -> bool:
     """Whether a text may hold a loop, a low-entropy stretch or output that is no language.
 
-    False is certain but for loops whose copies differ in white space or punctuation throughout.
+    False is certain but for loops whose copies differ throughout: in white space, in punctuation,
+    or in the case of letters beyond ASCII.
     Costs about 3 ms for 100,000 characters.
     """
     if len(text) <= SHORT:
         return True
-    data = text.lower().encode("utf-8", "surrogatepass")
+    data = text.encode("utf-8", "surrogatepass").lower()
     if len(data) >= _LARGEST:
         return True
     return _compresses(data) or _is_periodic(data) or _has_wall(data)
 
 
 def _compresses(data: bytes) -> bool:
-    """Whether some block of the text compresses far better than prose does."""
+    """Whether some block of the text compresses far better than prose does.
+
+    At this level prose keeps 0.7 to 0.95 of its size, and what the slow look finds at most 0.46.
+    """
     if len(data) < _BLOCK:
         return False
-    for start in (*range(0, len(data) - _BLOCK, _BLOCK), len(data) - _BLOCK):
-        if len(zlib.compress(data[start : start + _BLOCK], 1)) < _BLOCK_RATIO * _BLOCK:
+    compressor = zstandard.ZstdCompressor(_LEVEL, write_content_size=False)
+    view = memoryview(data)
+    for start in (*range(0, len(data) - _BLOCK, _BLOCK_STEP), len(data) - _BLOCK):
+        if len(compressor.compress(view[start : start + _BLOCK])) < _BLOCK_RATIO * _BLOCK:
             return True
     return False
 
@@ -73,14 +80,11 @@ def _keys(data: bytes) -> npt.NDArray[np.uint64]:
     """A hash of each 24-byte piece in the high bits, its place in the low ones."""
     count = len(data) - _PIECE + 1
     keys = np.zeros(count, dtype=np.uint64)
-    product = np.empty(count, dtype=np.uint64)
     for part, factor in enumerate(_MIX):
         words: npt.NDArray[np.uint64] = np.ndarray(
             (count,), dtype="<u8", buffer=data, offset=part * _WORD, strides=(1,)
         )
-        np.multiply(words, np.uint64(factor), out=product)
-        keys ^= keys >> np.uint64(29)
-        keys += product
+        keys += words * np.uint64(factor)
     keys &= np.uint64((1 << 64) - _LARGEST)
     keys |= np.arange(count, dtype=np.uint64)
     return keys

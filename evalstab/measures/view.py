@@ -6,6 +6,8 @@ the reading there, and what stands before it is still measured.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -244,12 +246,13 @@ def _placed(finding: Finding, step: StepView) -> Finding:
 def _deliverables(workspace: Path, task: Task) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     asked = [deliverable.path for deliverable in task.spec.asked]
+    root = os.path.realpath(workspace)
     for name in [ANSWER_FILE] if task.spec.tools == "none" else asked:
         try:
-            path = (workspace / name).resolve()
-            inside = path.is_relative_to(workspace.resolve())
-            if inside and path.is_file() and path.stat().st_size <= MAX_FILE_BYTES:
-                found[name] = path.read_bytes()
+            path = os.path.realpath(os.path.join(root, name))
+            facts = os.stat(path) if path.startswith(root + os.sep) else None
+            if facts and stat.S_ISREG(facts.st_mode) and facts.st_size <= MAX_FILE_BYTES:
+                found[name] = Path(path).read_bytes()
         except (OSError, ValueError):
             continue
     return found

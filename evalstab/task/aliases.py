@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from evalstab.task.model import Candidate
 
@@ -66,6 +67,12 @@ class Aliases:
                     break
             else:
                 at += 1
+
+
+@lru_cache(maxsize=8)
+def aliases_of(candidates: tuple[Candidate, ...]) -> Aliases:
+    """The aliases of a task's candidates, built once."""
+    return Aliases(candidates)
 
 
 def plain(text: str) -> str:

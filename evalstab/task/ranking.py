@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
-from evalstab.task.aliases import Aliases
+from evalstab.task.aliases import aliases_of
 from evalstab.task.model import TaskFile
 
 TOLERANCE = 0.051
@@ -83,7 +83,7 @@ def assembled(entries: Sequence[Entry], spec: TaskFile, *, ordered: bool = True)
 
     Raises Unreadable where no candidate is named or the order cannot be told.
     """
-    aliases = Aliases(spec.candidates)
+    aliases = aliases_of(spec.candidates)
     known: dict[str, Entry] = {}
     unknown: list[str] = []
     duplicates: list[str] = []

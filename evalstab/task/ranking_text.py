@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from evalstab.task.aliases import Aliases, plain
+from evalstab.task.aliases import Aliases, aliases_of, plain
 from evalstab.task.model import TaskFile
 from evalstab.task.numbers import number_after, number_in, place_in
 from evalstab.task.ranking import Entry, StatedRanking, Unreadable, assembled
@@ -46,7 +46,7 @@ def read_table(text: str, spec: TaskFile) -> StatedRanking:
     with the most candidates before the rest. Raises Unreadable where none is a ranking, or where
     the best ones disagree.
     """
-    aliases = Aliases(spec.candidates)
+    aliases = aliases_of(spec.candidates)
     tables = [_Table.of(rows, aliases) for rows in _tables(_lines(text))]
     usable = [table for table in tables if table and table.known > 1]
     usable = [table for table in usable if table.place is not None] or [
@@ -64,7 +64,7 @@ def read_list(text: str, spec: TaskFile) -> StatedRanking:
     The number of an item is its place; a list in which all items carry the same number is
     numbered by Markdown, so its order counts. Raises Unreadable as ``read_table`` does.
     """
-    aliases = Aliases(spec.candidates)
+    aliases = aliases_of(spec.candidates)
     blocks = []
     for block in _blocks(_lines(text)):
         entries = [e for rank, item in enumerate(block) for e in _entries(*item, rank, aliases)]

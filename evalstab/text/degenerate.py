@@ -19,6 +19,7 @@ _NUMBER_LINES = regex.compile(r"(?:^[\p{Nd}][\p{Nd}.,:;/ \t-]*+\n){2,}+", regex.
 _MIN_WALL = 600
 _MIN_WALL_LINES = 4000
 _MIN_WHOLE = 6
+_SHORTEST = 40
 
 
 def degenerate(text: str) -> list[Span]:
@@ -33,6 +34,8 @@ def degenerate(text: str) -> list[Span]:
     whole = _whole(text)
     if whole is not None:
         return [whole]
+    if len(text) < _SHORTEST:
+        return []
     found = [*_symbols(text), *_nan(text), *_number_walls(text)]
     spans: list[Span] = []
     for span in sorted(found, key=lambda item: (item.start, -item.end)):

@@ -10,7 +10,8 @@ from .escapes import decode_entities, decode_json
 _FOREIGN_RUN = regex.compile(
     r"(?V1)(?:[\P{ASCII}--[\p{Latin}\p{Common}\p{Inherited}]][\p{M}ーｰ]*+)++"
 )
-_SPACE = regex.compile(r"\s++")
+_SPACE = regex.compile(r"[^\S\x0b\u3000]++")
+"""White space that is no oddity itself."""
 _NOT_WORD = regex.compile(r"[^\p{L}\p{N}]++")
 _MAX_GAP = 12
 _MAX_SEGMENTS = 32
@@ -46,6 +47,7 @@ class InputIndex:
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         """Index the given texts."""
+        self._waiting: list[str] = []
         self._empty = True
         self._foreign = _Haystack(foreign_key)
         self._words = _Haystack(lambda text: "\0".join(["", *_words(text), ""]))
@@ -57,16 +59,20 @@ class InputIndex:
 
     def add(self, text: str) -> None:
         """Add one input text; what it spells out as escapes or entities counts as well."""
-        if not text:
-            return
-        for decoded in (decode_entities(text), decode_json(text) if "\\u" in text else None):
-            if decoded is not None:
-                self._add(decoded.text)
-        self._add(text)
+        if text:
+            self._empty = False
+            self._waiting.append(text)
 
-    def _add(self, text: str) -> None:
-        self._empty = False
+    def _take_waiting(self) -> None:
         self._known = {key: known for key, known in self._known.items() if known}
+        for text in self._waiting:
+            for decoded in (decode_entities(text), decode_json(text) if "\\u" in text else None):
+                if decoded is not None:
+                    self._take(decoded.text)
+            self._take(text)
+        self._waiting.clear()
+
+    def _take(self, text: str) -> None:
         for haystack in (self._foreign, self._words, self._plain, self._prose):
             haystack.add(text)
 
@@ -89,6 +95,8 @@ class InputIndex:
     def _ask(self, kind: str, piece: str, find: Callable[[str], bool]) -> bool:
         if self._empty:
             return False
+        if self._waiting:
+            self._take_waiting()
         key = (kind, piece)
         if key not in self._known:
             self._known[key] = find(piece)

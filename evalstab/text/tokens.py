@@ -6,7 +6,7 @@ through tables with one entry per code point, which are made from the same class
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,8 @@ _CLASSES = (
     (r"[\p{L}\p{N}\p{M}]++", _LETTERS),
     (rf"{_UNSPACED}++", _LONE),
 )
-_PLACES = 64
-_SEED = 0x5EED
+_BASE = 0x9E3779B97F4A7C15
+_INVERSE = pow(_BASE, -1, 1 << 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +91,17 @@ def gram_hashes(ids: Ids, size: int) -> Ids:
 
 
 def seen_before(keys: Ids) -> npt.NDArray[np.bool_]:
-    """For each key whether it occurred earlier in the array; shape (n,)."""
+    """For each hash whether it occurred earlier in the array; shape (n,).
+
+    The place of a hash is sorted in its low bits, which is far quicker than sorting indices.
+    """
     earlier = np.zeros(len(keys), dtype=np.bool_)
-    ordered = np.sort(keys)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(repeated):
-        nearest = np.minimum(np.searchsorted(repeated, keys), len(repeated) - 1)
-        places = np.flatnonzero(repeated[nearest] == keys)
-        order = places[np.argsort(keys[places], kind="stable")]
-        earlier[order[1:]] = keys[order[1:]] == keys[order[:-1]]
+    places = np.uint64((1 << len(keys).bit_length()) - 1)
+    packed = (keys.view(np.uint64) & ~places) | np.arange(len(keys), dtype=np.uint64)
+    packed.sort()
+    order = (packed & places).view(np.int64)
+    ordered = keys[order]
+    earlier[order[1:]] = ordered[1:] == ordered[:-1]
     return earlier
 
 
@@ -111,16 +113,18 @@ def _keyed(text: str) -> tuple[Ids, Ids, Ids]:
         return none, none, none
     kinds = _kinds_of(codes)
     starts = _starts_of(codes, kinds)
-    ends = np.append(starts[1:], len(codes))
-    place = np.arange(len(codes)) - np.repeat(starts, ends - starts)
-    parts = _folded()[codes] * _factors()[np.minimum(place, _PLACES - 1)]
-    keys = np.add.reduceat(parts, starts)
     keep = kinds[starts] != _SPACES
-    return keys[keep].view(np.int64), starts[keep], ends[keep]
+    ends = np.append(starts[1:], len(codes))[keep]
+    starts = starts[keep]
+    powers, inverse = _powers(1 << len(codes).bit_length())
+    sums = np.zeros(len(codes) + 1, dtype=np.uint64)
+    np.cumsum(np.take(_folded(), codes) * powers[: len(codes)], out=sums[1:])
+    keys = (sums[ends] - sums[starts]) * inverse[starts]
+    return keys.view(np.int64), starts, ends
 
 
 def _kinds_of(codes: _Codes) -> _Kinds:
-    kinds = _kinds()[codes]
+    kinds = np.take(_kinds(), codes)
     if (kinds == _LONE).any():
         _join_marks(kinds, np.flatnonzero(_marks()[codes]).tolist())
     return kinds
@@ -193,9 +197,12 @@ def _every_character() -> str:
     return points.tobytes().decode("utf-32-le", "surrogatepass")
 
 
-@cache
-def _factors() -> npt.NDArray[np.uint64]:
-    """One odd factor for each place in a token; runs of a symbol use the last one on and on."""
-    numbers = np.random.default_rng(_SEED).integers(0, 1 << 63, _PLACES, dtype=np.uint64)
-    factors: npt.NDArray[np.uint64] = numbers * np.uint64(2) + np.uint64(1)
-    return factors
+@lru_cache(maxsize=4)
+def _powers(count: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """The powers of an odd number modulo 2^64, and those of its inverse.
+
+    A sum of letters times powers, times the inverse of the power at its beginning, is a polynomial
+    hash of a token wherever it stands, and all of them come from one running sum.
+    """
+    ones = np.full(count, _BASE, dtype=np.uint64), np.full(count, _INVERSE, dtype=np.uint64)
+    return np.cumprod(ones[0]) * np.uint64(_INVERSE), np.cumprod(ones[1]) * np.uint64(_BASE)
