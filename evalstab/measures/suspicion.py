@@ -8,6 +8,9 @@ without any of these traces is not looked at again.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from threading import get_ident
+
 import numpy as np
 import numpy.typing as npt
 import zstandard
@@ -54,23 +57,28 @@ def _compresses(data: bytes) -> bool:
     """
     if len(data) < _BLOCK:
         return False
-    compressor = zstandard.ZstdCompressor(_LEVEL, write_content_size=False)
+    compress = _compressor(get_ident()).compress
     view = memoryview(data)
     for start in (*range(0, len(data) - _BLOCK, _BLOCK_STEP), len(data) - _BLOCK):
-        if len(compressor.compress(view[start : start + _BLOCK])) < _BLOCK_RATIO * _BLOCK:
+        if len(compress(view[start : start + _BLOCK])) < _BLOCK_RATIO * _BLOCK:
             return True
     return False
+
+
+@lru_cache(maxsize=16)
+def _compressor(thread: int) -> zstandard.ZstdCompressor:  # noqa: ARG001
+    """The compressor of a thread: making one costs more than a block does, and none is shared."""
+    return zstandard.ZstdCompressor(_LEVEL, write_content_size=False)
 
 
 def _is_periodic(data: bytes) -> bool:
     """Whether enough equal pieces follow each other at one and the same distance."""
     keys = _keys(data)
     keys.sort()
-    same = (keys[1:] ^ keys[:-1]) < _LARGEST
-    if not same.any():
+    at = np.flatnonzero((keys[1:] ^ keys[:-1]) < _LARGEST)
+    if len(at) < _LEAST_EQUAL:
         return False
-    places = keys & np.uint64(_LARGEST - 1)
-    counts = np.bincount((places[1:] - places[:-1])[same].astype(np.int64))
+    counts = np.bincount((keys[at + 1] - keys[at]).view(np.int64))
     distances = np.flatnonzero(counts >= _LEAST_EQUAL)
     enough = np.maximum(_LEAST_EQUAL, _PERIOD_SHARE * distances - 2 * _PIECE)
     return bool((counts[distances] >= enough).any())
@@ -79,12 +87,12 @@ def _is_periodic(data: bytes) -> bool:
 def _keys(data: bytes) -> npt.NDArray[np.uint64]:
     """A hash of each 24-byte piece in the high bits, its place in the low ones."""
     count = len(data) - _PIECE + 1
+    words: npt.NDArray[np.uint64] = np.ndarray(
+        (len(data) - _WORD + 1,), dtype="<u8", buffer=data, strides=(1,)
+    ).copy()
     keys = np.zeros(count, dtype=np.uint64)
     for part, factor in enumerate(_MIX):
-        words: npt.NDArray[np.uint64] = np.ndarray(
-            (count,), dtype="<u8", buffer=data, offset=part * _WORD, strides=(1,)
-        )
-        keys += words * np.uint64(factor)
+        keys += words[part * _WORD :][:count] * np.uint64(factor)
     keys &= np.uint64((1 << 64) - _LARGEST)
     keys |= np.arange(count, dtype=np.uint64)
     return keys
