@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
-from .detectors import Detector, first_detector, second_detector
+from .detectors import FirstDetector, first_detector, second_detector
 from .expected import Expectation
 from .function_words import function_words
 from .prose import Sentence
@@ -55,14 +55,17 @@ def _majority(votes: list[str | None]) -> str | None:
     return named[0][0] if named and 3 * named[0][1] >= len(votes) else None
 
 
-def _other(words: tuple[str, ...], expected: str, detector: Detector) -> str | None:
+def _other(words: tuple[str, ...], expected: str, detector: FirstDetector) -> str | None:
     lower = sum(word[0].islower() for word in words)
     if lower < _MIN_LOWER or sum(map(len, words)) < _MIN_LETTERS:
         return None
-    scores = detector.scores(" ".join(words))
-    language = max(scores, key=lambda tag: scores[tag])
+    text = " ".join(words)
+    language = detector.best(text)
+    if language == expected:
+        return None
+    scores = detector.scores(text)
     far = scores[language] - scores.get(expected, 0.0) > MARGIN
-    return language if language != expected and far else None
+    return language if far else None
 
 
 def _confirmed(

@@ -27,6 +27,13 @@ class Detector(Protocol):
         """Probability of each candidate, 0 to 1; empty when the text gives no clue."""
 
 
+class FirstDetector(Detector, Protocol):
+    """A detector that names the most probable language without ranking all of them."""
+
+    def best(self, text: str) -> str:
+        """The first of ``scores``."""
+
+
 class _LangId:
     """py3langid, probabilities normalised for length."""
 
@@ -35,6 +42,10 @@ class _LangId:
         known = set(self._model.labels)
         self._model.set_languages([tag for tag in candidates if tag in known])
         self.languages = frozenset(self._model.labels)
+
+    def best(self, text: str) -> str:
+        """The most probable candidate, without ranking the others."""
+        return str(self._model.classify(text[:_MAX_CHARS])[0])
 
     def scores(self, text: str) -> dict[str, float]:
         """Probability of each candidate."""
@@ -71,7 +82,7 @@ class _LangDetect:
 
 
 @lru_cache(maxsize=_CACHED)
-def first_detector(candidates: tuple[str, ...]) -> Detector:
+def first_detector(candidates: tuple[str, ...]) -> FirstDetector:
     """The detector that judges every sentence."""
     return _LangId(candidates)
 

@@ -170,10 +170,11 @@ def _votes(
     """
     prose, expected = " ".join(words), _detector_tag(expectation.primary)
     candidates = tuple(_detector_tag(tag) for tag in expectation.candidates)
-    scores = first_detector(candidates).scores(prose)
-    language = max(scores, key=lambda tag: scores[tag])
+    first = first_detector(candidates)
+    language = first.best(prose)
     if language == expected:
         return None
+    scores = first.scores(prose)
     margin = scores[language] - scores.get(expected, 0.0)
     clear = margin > CLEAR_MARGIN and _letters(words) >= SURE_LETTERS
     settled_here = language in settled and margin > SHORT_MARGIN
@@ -232,8 +233,7 @@ def _rough_language(sentence: Sentence, expectation: Expectation) -> tuple[str |
     if not enough:
         return None, 0
     candidates = tuple(_detector_tag(tag) for tag in expectation.candidates)
-    scores = first_detector(candidates).scores(" ".join(words))
-    tag = max(scores, key=lambda name: scores[name])
+    tag = first_detector(candidates).best(" ".join(words))
     return (expectation.primary if tag == _detector_tag(expectation.primary) else tag), size
 
 
