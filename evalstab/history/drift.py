@@ -14,8 +14,8 @@ def drift_of(found: Json) -> Json:
     """What a comparison says of drift, in few keys: stability, consensus, scale, not_worse.
 
     ``stability`` is more, less, not shown or too few trials; ``consensus`` and ``scale`` are moved,
-    not shown or too few trials; ``not_worse`` is yes, no or undecided. ``drifted`` is whether
-    anything was shown at all.
+    not shown or too few trials; ``not_worse`` is yes, no or undecided. ``worse`` is whether it was
+    shown to be less stable, ``drifted`` whether anything was shown at all.
     """
     stability = found["stability"]
     word = stability["answer"]
@@ -26,14 +26,15 @@ def drift_of(found: Json) -> Json:
         for key in ("consensus", "scale")
     }
     changed = [c["key"] for c in found["criteria"] if c["answer"] == "yes"]
+    worse = word == "less" or found["not_worse"]["answer"] == "no"
     return {
         "stability": word,
         **moved,
         "changed": changed,
         "not_worse": found["not_worse"]["answer"],
         "difference": stability["difference"],
-        "drifted": word in ("more", "less") or "moved" in moved.values() or bool(changed),
-        "worse": word == "less" or found["not_worse"]["answer"] == "no",
+        "drifted": worse or word == "more" or "moved" in moved.values() or bool(changed),
+        "worse": worse,
         "warnings": list(found["warnings"]),
         "base": found["base"]["id"],
     }

@@ -19,7 +19,7 @@ CHANGED = "#D55E00"
 MOST = 120
 """Nights shown: the latest."""
 
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP, _GAP = 7.4, 1.15, 0.8, 0.35, 0.85, 0.35, 0.42
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP, _GAP = 7.4, 1.15, 0.8, 0.35, 0.85, 0.65, 0.42
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,18 @@ def trend_plot(data: TrendData) -> str:
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s).*Glyph .* missing", category=UserWarning)
         height = _BOTTOM + _TOP + max(1, len(panels)) * (_HEIGHT + _GAP) - _GAP
-        canvas = Canvas(figsize=(_LEFT + _WIDTH + _RIGHT, height))
+        whole = _LEFT + _WIDTH + _RIGHT
+        canvas = Canvas(figsize=(whole, height))
         for number, panel in enumerate(panels):
             bottom = height - _TOP - (number + 1) * _HEIGHT - number * _GAP
-            whole = _LEFT + _WIDTH + _RIGHT
             box = (_LEFT / whole, bottom / height, _WIDTH / whole, _HEIGHT / height)
             axes: Any = canvas.add_axes(box)
             _panel(axes, panel, data, first)
             _dates(axes, data.nights, first, shown=number == len(panels) - 1)
         file = io.StringIO()
-        title = labels.name(data.title, 120)
+        title = labels.name(data.title, 90)
+        top = 1 - 0.08 / height
+        canvas.text(_LEFT / whole, top, title, va="top", fontsize=10, color=DARK)
         canvas.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Title": title})
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
@@ -84,9 +86,8 @@ def _panel(axes: Any, panel: TrendPanel, data: TrendData, first: int) -> None:
     for x, between in enumerate(panel.intervals):
         if between is not None and x >= first:
             axes.plot([x, x], between, color=LEADER, linewidth=1.1, alpha=0.55, zorder=2)
-    axes.plot(
-        [x for x, _ in known], [v for _, v in known], "o", color=LEADER, markersize=4, zorder=3
-    )
+    points = {"color": LEADER, "markersize": 4, "zorder": 3, "clip_on": False}
+    axes.plot([x for x, _ in known], [v for _, v in known], "o", **points)
     _limits(axes, panel, known)
 
 
