@@ -99,7 +99,7 @@ def told(found: Json) -> str:
     if found["total_minutes"] is not None and len(found["rungs"]) > 1:
         lines.append(f"  together about {_minutes(found['total_minutes'])}")
     if found["total_money"] is not None:
-        lines.append(f"  about {found['total_money']:.2f} at the endpoint's price")
+        lines.append(f"  about {_money(found['total_money'])} at the endpoint's price")
     looks = ", ".join(str(look) for look in decides["looks"])
     lines.append(f"looks after {looks} trials; a clear failure ends the series early")
     width = max(len(rule["name"]) for rule in decides["rules"])
@@ -154,26 +154,37 @@ def _costs(folder: SeriesFolder) -> Iterator[Cost]:
     known = [context for context in contexts if context]
     if not valid or not known:
         return
-    usage = [_usage(folder, int(t["index"])) for t in valid]
+    usage = [used for t in valid if (used := _usage(folder, int(t["index"]))) is not None]
+    whole = len(usage) == len(valid)
+    gap = "" if whole else "; tokens unknown: records pruned, or answers that were not counted"
     yield Cost(
         context=median(known),
         seconds=median(float(t["seconds"]) for t in valid),
-        input=median(read for read, _ in usage) if all(read for read, _ in usage) else None,
-        output=median(out for _, out in usage) if all(out for _, out in usage) else None,
-        source=f"median of {plural(len(valid), 'trial')} in {folder.root.name}",
+        input=median(read for read, _ in usage) if whole else None,
+        output=median(out for _, out in usage) if whole else None,
+        source=f"median of {plural(len(valid), 'trial')} in {folder.root.name}{gap}",
         groups=int(folder.file.conditions.get("groups") or 1),
         target=context_target(folder.file),
     )
 
 
-def _usage(folder: SeriesFolder, index: int) -> tuple[int, int]:
-    """Prompt and completion tokens of all requests of a trial, cached ones included."""
+def _usage(folder: SeriesFolder, index: int) -> tuple[int, int] | None:
+    """Prompt and completion tokens of all requests of a trial, cached ones included.
+
+    None where the record was pruned, or the server did not count every answer.
+    """
+    record = folder.trial(index).record
+    if not record.is_file():
+        return None
     read = written = 0
-    for event in read_events(folder.trial(index).record):
-        usage = event.reply.usage if isinstance(event, Step) and event.reply else None
-        if usage is not None:
-            read += usage.prompt_tokens or 0
-            written += usage.completion_tokens or 0
+    for event in read_events(record):
+        if not isinstance(event, Step) or event.reply is None:
+            continue
+        usage = event.reply.usage
+        if usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
+            return None
+        read += usage.prompt_tokens
+        written += usage.completion_tokens
     return read, written
 
 
@@ -210,6 +221,10 @@ def _line(rung: Json) -> str:
         )
     time = _minutes(rung["minutes"])
     return f"{size}: {rung['trials']} trials, about {time}{tokens} ({rung['source']})"
+
+
+def _money(money: float) -> str:
+    return f"{money:,.2f}" if money >= 1 or money == 0 else f"{money:.2g}"
 
 
 def _minutes(minutes: float) -> str:

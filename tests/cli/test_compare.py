@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,20 @@ def test_plan_from_earlier_series(place: Path) -> None:
     assert found["total_minutes"] > 0
     assert found["decides"]["looks"] == [5, 8, 13, 20]
     assert found["total_money"] is None
+
+
+def test_plan_after_records_were_pruned(place: Path, tmp_path: Path) -> None:
+    shutil.copytree(place / "reports" / "steady", tmp_path / "reports" / "steady")
+    ask = ("plan", "--endpoint", "sim:steady", "--json")
+    whole = json.loads(evalstab(*ask, cwd=tmp_path).stdout)
+    assert whole["total_input_tokens"] > whole["total_output_tokens"] > 0
+    (tmp_path / "reports" / "steady" / "trials" / "002" / "events.jsonl").unlink()
+    done = evalstab(*ask, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    pruned = json.loads(done.stdout)
+    assert pruned["total_minutes"] == whole["total_minutes"]
+    assert pruned["total_input_tokens"] is None
+    assert "tokens unknown" in pruned["rungs"][0]["source"]
 
 
 def test_plan_says_where_the_conditions_were_others(tmp_path: Path) -> None:
