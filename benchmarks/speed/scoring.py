@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from scipy.stats import kendalltau
 from benchmarks.speed import series
 from benchmarks.speed.result import Goal, Section, cpu_seconds
 from evalstab.measures.catalogue import TRIAL_MEASURES
+from evalstab.measures.score import score_series
 from evalstab.measures.trial_score import score_trial
 from evalstab.measures.view import read_trial
 from evalstab.statistics.kendall import mean_tau
@@ -27,10 +31,65 @@ def run(quick: bool) -> Section:
     """CPU of one process each; sizes in MB of 10^6 bytes."""
     section = Section("scoring")
     with tempfile.TemporaryDirectory() as place:
+        _reading(section, Path(place), 2 if quick else 25)
         _records(section, Path(place), 2 if quick else 25)
+        _processes(section, Path(place), 2 if quick else 40)
     _texts(section, 20_000 if quick else 200_000)
     _agreement(section, 20 if quick else 1000)
     return section
+
+
+def _reading(section: Section, place: Path, trials: int) -> None:
+    """Records of plain ASCII and of German, beside the plain ways of reading the same files."""
+    for kind, ascii_only in (("ASCII", True), ("German", False)):
+        attempts = series.make(place / kind, trials, ascii_only=ascii_only).trials()
+        paths = [attempt.record for attempt in attempts]
+        size = sum(path.stat().st_size for path in paths) / 1e6
+        ways: dict[str, Callable[[Path], object]] = {
+            "read() and count of lines": lambda path: path.read_bytes().count(b"\n"),
+            "read as text, by line": _text_lines,
+            "records, all fields": lambda path: sum(1 for _ in read_events(path)),
+        }
+        # Interleaved: a machine that grows busy meanwhile slows all of them.
+        rounds = [
+            {name: cpu_seconds(partial(_each, way, paths), 1) for name, way in ways.items()}
+            for _ in range(2 if trials < 10 else 25)
+        ]
+        least = {name: min(row[name] for row in rounds) for name in ways}
+        for name, seconds in least.items():
+            row = {"what": f"{kind}: {name}", "MB": size, "MB_a_cpu_s": size / seconds}
+            section.rows.append(row)
+        plain, text, ours = least.values()
+        name = f"reading records of {kind} over a plain read"
+        section.goals.append(Goal(name, ours / plain, 1.5))
+        section.rows.append({"what": f"{kind}: records over text lines", "ratio": ours / text})
+
+
+def _each(work: Callable[[Path], object], paths: Sequence[Path]) -> None:
+    for path in paths:
+        work(path)
+
+
+def _text_lines(path: Path) -> int:
+    with path.open(encoding="utf-8") as file:
+        return sum(1 for _ in file)
+
+
+def _processes(section: Section, place: Path, trials: int) -> None:
+    """Wall time of the scores of a series in one process and in one for each core."""
+    folder = series.make(place / "wide", trials)
+    size = sum(attempt.record.stat().st_size for attempt in folder.trials()) / 1e6
+    cores = os.cpu_count() or 1
+    walls = {}
+    for count in (1, cores):
+        start = time.perf_counter()
+        score_series(folder, processes=count)
+        walls[count] = time.perf_counter() - start
+        what = f"scores, languages and all, {count} processes"
+        section.rows.append({"what": what, "MB": size, "wall_s": walls[count]})
+    if cores > 1:
+        ratio = walls[cores] / walls[1]
+        section.rows.append({"what": f"{cores} processes over one, wall", "ratio": ratio})
 
 
 def _records(section: Section, place: Path, trials: int) -> None:
@@ -42,13 +101,9 @@ def _records(section: Section, place: Path, trials: int) -> None:
     def each(work: Callable[[object], object]) -> float:
         return cpu_seconds(lambda: [work(attempt) for attempt in attempts])
 
-    plain = each(lambda a: a.record.read_bytes().count(b"\n"))
-    read = each(lambda a: sum(1 for _ in read_events(a.record)))
     viewed = each(lambda a: read_trial(a, task))
     measured = each(lambda a: score_trial(a, task, detect_languages=False))
     for name, seconds in (
-        ("read() and count of lines", plain),
-        ("records, all fields", read),
         ("records as measures see them", viewed),
         ("all measures but the language scan", measured),
     ):
@@ -66,10 +121,9 @@ def _records(section: Section, place: Path, trials: int) -> None:
     each(lambda a: score_trial(a, task, detect_languages=False))
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     section.rows.append({"what": "memory grown by scoring it all again", "MB": grown})
-    section.goals += [
-        Goal("reading records over a plain read", read / plain, 1.5),
-        Goal("all measures but languages, MB a second", size / measured, 50, least=True),
-    ]
+    section.goals.append(
+        Goal("all measures but languages, MB a second", size / measured, 50, least=True)
+    )
 
 
 def _texts(section: Section, size: int) -> None:

@@ -20,10 +20,15 @@ AT = "2026-11-30T02:00:00.000+00:00"
 READING, WRITING = 11, 5
 GIVEN, THOUGHT, WRITTEN = 8_500, 3_500, 7_500
 TASK = "eleven-profiles"
+UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "–": "-"})
 
 
-def make(root: Path, trials: int) -> SeriesFolder:
-    """A finished series of a shipped task; every trial has other sentences."""
+def make(root: Path, trials: int, *, ascii_only: bool = False) -> SeriesFolder:
+    """A finished series of a shipped task; every trial has other sentences.
+
+    ``ascii_only`` spells the text without umlauts: a decoder copies such text, and must convert any
+    other.
+    """
     source = find_task(TASK)
     task = load_task(source)
     shutil.copytree(source, root / "task")
@@ -40,7 +45,7 @@ def make(root: Path, trials: int) -> SeriesFolder:
     )
     write_json(root / "series.json", msgspec.to_builtins(file))
     series = SeriesFolder(root, file)
-    prose = prose_of_task()
+    prose = prose_of_task(ascii_only=ascii_only)
     people = [candidate.id for candidate in task.spec.candidates]
     for index in range(1, trials + 1):
         prose.seed(index)
@@ -48,10 +53,10 @@ def make(root: Path, trials: int) -> SeriesFolder:
     return series
 
 
-def prose_of_task() -> Prose:
+def prose_of_task(*, ascii_only: bool = False) -> Prose:
     """German prose from the inputs of the task."""
-    texts = load_task(find_task(TASK)).inputs.values()
-    return Prose("\n".join(text.decode() for text in texts))
+    text = "\n".join(text.decode() for text in load_task(find_task(TASK)).inputs.values())
+    return Prose(text.translate(UMLAUTS).encode("ascii", "ignore").decode() if ascii_only else text)
 
 
 class Prose:
