@@ -59,16 +59,42 @@ def steps(values: Sequence[float], alpha: float = ALPHA) -> tuple[Step, ...]:
     )
 
 
-def _split(values: FloatArray, offset: int, alpha: float) -> list[tuple[int, float]]:
-    number = len(values)
-    if number < 2 * LEAST or float(np.ptp(values)) == 0:
-        return []
+def steps_together(
+    series: Sequence[Sequence[float]], alpha: float = ALPHA
+) -> list[tuple[Step, ...]]:
+    """The steps of several numbers of the same nights, one tuple for each number.
+
+    The chance that nights without any change show a step in any of the numbers is ``alpha``: Holm's
+    correction (1979) over the numbers that vary at all, by the p of the largest split of each.
+    """
+    best = {
+        place: found[1]
+        for place, values in enumerate(series)
+        if (found := _best(np.asarray(values, dtype=np.float64)[-LONGEST:], alpha)) is not None
+    }
+    answers: list[tuple[Step, ...]] = [() for _ in series]
+    for rank, place in enumerate(sorted(best, key=lambda one: best[one])):
+        level = alpha / (len(best) - rank)
+        if best[place] > level:
+            break
+        answers[place] = steps(series[place], level)
+    return answers
+
+
+def _best(values: FloatArray, alpha: float) -> tuple[int, float] | None:
+    """The largest split and its p; None for too few nights, and where nothing varies."""
+    if len(values) < 2 * LEAST or float(np.ptp(values)) == 0:
+        return None
     ranks = _mid_ranks(values)
     size, at = _largest(ranks[np.newaxis, :])
-    p = _p_value(ranks, float(size[0]), alpha)
-    if p > alpha:
+    return int(at[0]), _p_value(ranks, float(size[0]), alpha)
+
+
+def _split(values: FloatArray, offset: int, alpha: float) -> list[tuple[int, float]]:
+    found = _best(values, alpha)
+    if found is None or found[1] > alpha:
         return []
-    place = int(at[0])
+    place, p = found
     left = _split(values[:place], offset, alpha)
     right = _split(values[place:], offset + place, alpha)
     return [*left, (offset + place, p), *right]

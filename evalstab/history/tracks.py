@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evalstab.history.rows import UNKNOWN, Row
-from evalstab.history.steps import Step, steps
+from evalstab.history.steps import Step, steps_together
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,8 @@ def before(rows: Sequence[Row], row: Row) -> Row | None:
 
 def _track(key: TrackKey, rows: list[Row]) -> Track:
     marks = tuple(_marks(rows))
-    shifts = [shift for number in FOLLOWED for shift in _shifts(number, rows, marks)]
-    return Track(key, tuple(rows), marks, tuple(sorted(shifts, key=lambda shift: shift.at)))
+    shifts = sorted(_shifts(rows, marks), key=lambda shift: shift.at)
+    return Track(key, tuple(rows), marks, tuple(shifts))
 
 
 def _marks(rows: Sequence[Row]) -> Iterable[Mark]:
@@ -141,14 +141,19 @@ def _marks(rows: Sequence[Row]) -> Iterable[Mark]:
             last[fact] = now
 
 
-def _shifts(number: Followed, rows: Sequence[Row], marks: Sequence[Mark]) -> Iterable[Shift]:
+def _shifts(rows: Sequence[Row], marks: Sequence[Mark]) -> Iterable[Shift]:
+    """The steps of all numbers, judged together: a number more is no false alarm more."""
     known = [
-        (at, float(value))
-        for at, row in enumerate(rows)
-        if (value := getattr(row, number.key)) is not None
+        [
+            (at, float(value))
+            for at, row in enumerate(rows)
+            if (value := getattr(row, number.key)) is not None
+        ]
+        for number in FOLLOWED
     ]
-    for step in steps([value for _, value in known]):
-        at = known[step.at][0]
-        previous = known[step.at - 1][0]
-        near = tuple(mark.what for mark in marks if previous < mark.at <= at)
-        yield Shift(number, step, at, near)
+    found = steps_together([[value for _, value in one] for one in known])
+    for number, nights, steps in zip(FOLLOWED, known, found, strict=True):
+        for step in steps:
+            at, previous = nights[step.at][0], nights[step.at - 1][0]
+            near = tuple(mark.what for mark in marks if previous < mark.at <= at)
+            yield Shift(number, step, at, near)

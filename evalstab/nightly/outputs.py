@@ -51,7 +51,10 @@ def write(
     if place := os.environ.get(STEP_SUMMARY):
         _try(complain, _append, Path(place), page)
     if ended:
-        notify(night, os.environ.get(settings.webhook_env), complain)
+        try:
+            notify(night, os.environ.get(settings.webhook_env), complain)
+        except EvalstabError as error:
+            complain(f"the state of the night was not kept: {error}")
 
 
 def _try(complain: Announce, do: Callable[..., None], path: Path, data: bytes | str) -> None:
