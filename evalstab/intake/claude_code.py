@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import InputError
@@ -25,6 +28,8 @@ UNKNOWN = {
     "tools": "a transcript does not hold which tools were offered",
     "retries": "retries that succeed leave no trace",
 }
+_OWN_WORDS = re.compile(r"tool call could not be parsed")
+"""What Claude Code itself says, in the form of an error of the API, where it gives up."""
 _LINKS = ("parentUuid", "logicalParentUuid")
 _TOLD = ("user", "assistant", "system")
 """The kinds of lines that tell of the conversation; others stand between them in its chain."""
@@ -131,9 +136,7 @@ class _Reading:
     def _answer(self, line: Json, at: float | None) -> None:
         message = _message(line)
         if line.get("isApiErrorMessage"):
-            self.flush()
-            said = text_of(message.get("content"))
-            self.draft.step([refused(None, said, None, at)], at=self.asked, until=at)
+            self._failed(text_of(message.get("content")), at)
             return
         key = (message.get("id"), line.get("requestId"))
         if key != self.key:
@@ -153,6 +156,17 @@ class _Reading:
                 given = encoded(block.get("input"))
                 call = (str(block.get("id") or ""), str(block.get("name") or ""), given)
                 self.stored.calls.append(call)
+
+    def _failed(self, said: str, at: float | None) -> None:
+        """The API failed, before an answer or in the middle of one."""
+        if _OWN_WORDS.search(said):
+            return
+        attempt = refused(None, said, None, at)
+        if self.stored.finish is None and not self.results and not self.stored.nothing:
+            partial, self.stored, self.key = self.stored, Stored(), None
+            attempt = msgspec.structs.replace(attempt, reply=partial.attempt(at).reply)
+        self.flush()
+        self.draft.step([attempt], at=self.asked, until=at)
 
     def _heard(self, line: Json, at: float | None) -> None:
         results = [b for b in _blocks(line) if _is(b, "tool_result")]

@@ -33,6 +33,7 @@ UNKNOWN = {
 }
 _BROKE = re.compile(r"stream (?:disconnected|closed)|connection (?:reset|closed)", re.IGNORECASE)
 _FULL = re.compile(r"context.?window|context_length", re.IGNORECASE)
+_LACKING = re.compile(r"failed to parse function arguments: missing field `(\w{1,100})`")
 _STATUS = re.compile(r"\b([45]\d\d)\b")
 
 
@@ -66,6 +67,8 @@ def session_of(lines: Iterator[Json], name: str) -> Session:
         payload = dictionary(line.get("payload"))
         reading.line(str(line.get("type")), payload, at)
     reading.flush()
+    if reading.under_way:
+        reading.draft.step([gone(reading.draft.last, AWAY)], at=reading.asked)
     return ended(reading.draft)
 
 
@@ -80,6 +83,7 @@ class _Reading:
     asked: float | None = None
     said: set[str] = field(default_factory=set)
     totals: set[bytes] = field(default_factory=set)
+    under_way: bool = False
 
     def line(self, kind: str, payload: Json, at: float | None) -> None:
         self.draft.seen(at)
@@ -126,8 +130,11 @@ class _Reading:
 
     def _output(self, call: str, output: Any, at: float | None) -> None:
         text = output if isinstance(output, str) else text_of(output) or encoded(output)
+        names = {name for id_, name, _ in self.stored.calls if id_ == call}
         if UNKNOWN_TOOL.search(text[:200]):
-            self.stored.unknown |= {name for id_, name, _ in self.stored.calls if id_ == call}
+            self.stored.unknown |= names
+        if lacking := _LACKING.search(text[:300]):
+            self.stored.lacking |= {name: [lacking[1]] for name in names}
         self.results.append((call, text))
         self.asked = at
 
@@ -142,13 +149,22 @@ class _Reading:
             self._content(str(event.get("message") or ""), at)
         elif kind == "agent_reasoning":
             self._thought(str(event.get("text") or ""), at)
-        elif kind == "turn_aborted":
+        elif kind in ("task_started", "task_complete", "turn_aborted"):
+            self._turn(str(kind), event.get("error"), at)
+
+    def _turn(self, kind: str, error: Any, at: float | None) -> None:
+        """A turn begins or ends; one that never ends was ended with its program."""
+        self.under_way = kind == "task_started"
+        if kind == "turn_aborted":
             self.flush()
             self.draft.step([gone(at, AWAY)], at=self.asked, until=at)
-        elif kind == "task_complete" and isinstance(event.get("error"), dict):
-            self._failed(event["error"], at)
+        elif kind == "task_complete" and isinstance(error, dict):
+            self._failed(error, at)
 
     def _failed(self, error: Json, at: float | None) -> None:
+        partial = None
+        if self.stored.usage is None and not self.results and not self.stored.nothing:
+            partial, self.stored = self.stored, Stored()
         self.flush()
         said = str(error.get("message") or "")
         kind = error.get("codex_error_info")
@@ -159,6 +175,8 @@ class _Reading:
         else:
             status = _STATUS.search(said)
             attempt = refused(int(status[1]) if status else None, said, None, at)
+        if partial is not None:
+            attempt = msgspec.structs.replace(attempt, reply=partial.attempt(at).reply)
         self.draft.step([attempt], at=self.asked, until=at)
 
     def _heard(self, role: str, text: str, at: float | None) -> None:

@@ -18,7 +18,8 @@ from evalstab.intake.session import stamp
 class Stored:
     """What a store holds of one answer.
 
-    ``calls`` are (id, name, argument text); ``unknown`` the names that were not on offer.
+    ``calls`` are (id, name, argument text); ``unknown`` the names that were not on offer,
+    ``lacking`` the parameters that a tool requires and was not given, by its name.
     ``usage`` is in the form of chat completions. ``cut`` says that the stream broke off,
     ``model`` who answered.
     """
@@ -27,6 +28,7 @@ class Stored:
     reasoning: list[str] = field(default_factory=list)
     calls: list[tuple[str, str, str]] = field(default_factory=list)
     unknown: set[str] = field(default_factory=set)
+    lacking: dict[str, list[str]] = field(default_factory=dict)
     finish: str | None = None
     usage: Json | None = None
     model: str | None = None
@@ -40,7 +42,10 @@ class Stored:
     def attempt(self, at: float | None) -> Attempt:
         """The attempt that this answer was, with findings."""
         names = {name for _, name, _ in self.calls} - self.unknown
-        specs = (ToolSpec(name=n, description="", parameters={}) for n in sorted(names))
+        specs = (
+            ToolSpec(name=n, description="", parameters={"required": self.lacking.get(n, [])})
+            for n in sorted(names)
+        )
         asked = Asked(tools=tuple(specs), stream=False, usage_asked=False)
         reader = ReplyReader(asked)
         part = "delta" if self.cut else "message"

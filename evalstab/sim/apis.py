@@ -36,7 +36,11 @@ def _as_it_is(body: Json, _: str) -> Json:
 
 CHAT = Api("/v1/chat/completions", _as_it_is, ChatForm)
 RESPONSES = Api(
-    "/v1/responses", asking.of_responses, ResponsesForm, frozenset({"missing-call", "no-done"})
+    "/v1/responses",
+    asking.of_responses,
+    ResponsesForm,
+    # Nothing says why an answer ended, and without its last event it has broken off.
+    frozenset({"missing-call", "no-done", "no-finish"}),
 )
 MESSAGES = Api("/v1/messages", asking.of_messages, MessagesForm)
 _BESIDE: Mapping[str, Api] = {"responses": RESPONSES, "messages": MESSAGES}

@@ -91,14 +91,18 @@ def understand(body: Mapping[str, Any]) -> Conversation:
     messages = [m for m in body.get("messages") or [] if isinstance(m, dict)]
     start, brief = _beginning(messages)
     offer = _offer(body)
+    done = messages[start + 1 :]
+    if done and done[-1].get("role") == "assistant":
+        # Some agents send what they kept of an answer that broke off: it is to be gone on with.
+        done = done[:-1]
     if (shell := shell_of(offer.schemas, _said(messages))) is not None:
         offer = replace(offer, schemas={name: {} for name in FILE_TOOLS}, shell=shell)
     return Conversation(
         begin=start,
         prompt=text_of(messages[start].get("content")) if messages else "",
-        brief=brief,
+        brief=brief if done or _can_be_read(brief, offer) else None,
         offer=offer,
-        steps=_steps(messages[start + 1 :], shell),
+        steps=_steps(done, shell),
         thinking=_thinking(body),
     )
 
@@ -114,6 +118,13 @@ def _beginning(messages: Sequence[Json]) -> tuple[int, Brief | None]:
         if (brief := _brief(text_of(messages[at].get("content")))) is not None:
             return at, brief
     return (users[-1] if users else max(len(messages) - 1, 0)), None
+
+
+def _can_be_read(brief: Brief | None, offer: Offer) -> bool:
+    """Whether there is something to judge: agents also ask for a title of their task."""
+    if brief is None or offer.schemas or brief.files:
+        return True
+    return not any(candidate.file for candidate in brief.candidates)
 
 
 def _offer(body: Mapping[str, Any]) -> Offer:

@@ -43,6 +43,8 @@ def identify(
 
 
 def _from_history(world: World, messages: Sequence[Json]) -> int | None:
+    if messages and messages[-1].get("role") == "assistant":
+        messages = messages[:-1]
     for message in reversed(messages):
         if message.get("role") != "assistant":
             continue

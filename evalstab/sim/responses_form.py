@@ -87,11 +87,9 @@ class ResponsesForm:
         kind = "response.content_part.done"
         return said + self._about(kind, block, content_index=0, part=part) + done
 
-    def ending(self, fault: str | None) -> bytes:
-        """All items are closed, and the answer is complete; without that, it is not."""
+    def ending(self, _: str | None) -> bytes:
+        """All items are closed, and the answer is complete."""
         closed = self._close()
-        if fault == "no-finish":
-            return closed
         status = "incomplete" if self._limited else "completed"
         output = [self._item(block, done=True) for block in self._blocks]
         response = self._response(status, output)

@@ -76,8 +76,12 @@ def in_shell(turn: Turn, shell: Shell | None) -> Turn:
 
 
 def _command(call: Call, shell: Shell) -> Call:
-    if call.name not in FILE_TOOLS:
+    tool = next((tool for tool in FILE_TOOLS if call.name.startswith(tool)), None)
+    if tool is None:
         return call
+    if call.name != tool:
+        made = _command(replace(call, name=tool), shell)
+        return replace(made, name=made.name + call.name.removeprefix(tool))
     if call.raw is not None:
         return Call(shell.name, call.arguments, call.raw)
     path = shlex.quote(str(call.arguments.get("path", "")))
