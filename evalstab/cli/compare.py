@@ -50,4 +50,4 @@ def command(
         answer_json(found)
     else:
         answer(table(found))
-        say(f"page and plot: {found['files']['md']}")
+        say(f"page: {found['files']['html']}, the same as Markdown: {found['files']['md']}")

@@ -21,21 +21,23 @@ evalstab gate DIR --gate acceptance --junit gate.xml
 
 @verb
 def command(
-    folder: Annotated[Path, typer.Argument(help="The series folder.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Argument(help="The folder of a series or a ladder.", show_default=False)
+    ],
     gate: opt.Gate = None,
     junit: Annotated[
         Path | None, typer.Option(help="Also write JUnit XML.", rich_help_panel=OUTPUT)
     ] = None,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Judge a series: exit 0 passed, 5 failed, 6 undecided, 4 not to be judged."""
-    from evalstab.workflow.gates import EXIT_CODES, told
-    from evalstab.workflow.judging import judge_series
+    """Judge a series, or every rung of a ladder: 0 passed, 5 failed, 6 undecided, 4 not judged."""
+    from evalstab.workflow.gates import EXIT_CODES
+    from evalstab.workflow.judging import judge_folder
 
-    scores = judge_series(folder, gate, say, junit_file=junit)
+    found = judge_folder(folder, gate, say, junit_file=junit)
     if as_json:
-        answer_json(scores)
+        answer_json(found.document)
     else:
-        answer("\n".join(told(scores["verdict"])))
-    if code := EXIT_CODES[scores["verdict"]["status"]]:
+        answer("\n".join(found.lines))
+    if code := EXIT_CODES[found.status]:
         raise typer.Exit(code)

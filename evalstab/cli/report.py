@@ -48,9 +48,9 @@ def command(
     ] = None,
 ) -> None:
     """Write the report of a series again: page, Markdown, JSON, JUnit or a card."""
-    from evalstab.workflow.rungs import printed, reported
+    from evalstab.workflow.reporting import printed, report
 
     if output == "-":
         answer(printed(folder, form, share=share))
     else:
-        answer(str(reported(folder, form, Path(output) if output else None, share=share)))
+        answer(str(report(folder, form, Path(output) if output else None, share=share)))

@@ -27,7 +27,7 @@ def command(
 ) -> None:
     """Reports and transcripts in the browser, served on loopback until Ctrl-C."""
     from evalstab.view import Server
-    from evalstab.workflow.rungs import page_of
+    from evalstab.workflow.reporting import page_of
 
     with Server(folder, page_of, port) as server:
         answer(f"ready {server.url}")

@@ -1,17 +1,25 @@
-"""Two series for people: a page with one table, and a plot of where each candidate stood."""
+"""Two series for people: what changed, how sure that is, and both side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from evalstab.chat import Json
 from evalstab.report import labels, numbers
+from evalstab.report.headline import Named, with_interval
+from evalstab.report.ladder_tables import signed
 from evalstab.report.page import Answer as First
 from evalstab.report.page import Bullets, Paragraph, Report, Section, Table
+from evalstab.report.side_by_side import Both, places_of_both, side_by_side
 
 _HEADER = ("question", "answer", "base", "new", "how sure", "in plain words")
 
 
-def comparison_page(found: Json) -> Report:
-    """The page of a comparison (the document of ``evalstab compare --json``)."""
+def comparison_page(found: Json, both: Both | None = None) -> Report:
+    """The page of a comparison (the document of ``evalstab compare --json``).
+
+    ``both`` adds what stands side by side: numbers of each series, and places of each candidate.
+    """
     base, new = found["base"], found["new"]
     warnings = [labels.sentence(w) for w in found["warnings"]]
     told = [labels.sentence(d["sentence"]) for d in found["differences"]]
@@ -23,13 +31,31 @@ def comparison_page(found: Json) -> Report:
         Section("Conditions", (Bullets(tuple(conditions or [none])),), True),
         Section("Tests", (Table(_HEADER, tuple(rows), ("left",) * 6), Paragraph(_NOTE)), True),
     ]
+    if both is not None:
+        sections = [side_by_side(both), *sections, places_of_both(both)]
     return Report(
         title=f"{labels.name(base['path'], 60)} against {labels.name(new['path'], 60)}",
         question="Has the judgement changed, and is the new one less stable?",
         answer=First("none", labels.sentence(found["summary"], 400), ()),
         notices=tuple(warnings),
         sections=tuple(sections),
+        headline=tuple(_headline(found)),
     )
+
+
+def _headline(found: Json) -> Iterator[Named]:
+    for key, title in (("base", "tau, base (95 %)"), ("new", "tau, new (95 %)")):
+        side = found["stability"][key]
+        yield title, with_interval({**side, "mean": side["kendall_tau"]})
+    stability = found["stability"]
+    if stability["difference"] is None:
+        yield "difference of tau", numbers.UNKNOWN
+    else:
+        limits = ""
+        if stability["ci_low"] is not None:
+            limits = f" ({numbers.interval(stability['ci_low'], stability['ci_high'])})"
+        yield "difference of tau (95 %)", signed(stability["difference"]) + limits
+    yield "consensus moved", labels.name(found["consensus"]["answer"])
 
 
 _NOTE = (

@@ -30,7 +30,8 @@ def curves(data: CurveData) -> Canvas:
         _panel(axes, data, [c for c in data.curves if c.quantity == quantity])
         axes.set_title(quantity, loc="left", fontsize=9, color=DARK)
         axes.set_xlim(0, max(reach) * 1.03)
-        axes.xaxis.set_major_formatter(lambda x, _: _tick(x))
+        axes.yaxis.set_major_formatter(lambda y, _: numbers.plain(y))
+        axes.xaxis.set_major_formatter(lambda x, _: tick(x))
         if number == len(panels) - 1:
             axes.set_xlabel(data.x_label)
         else:
@@ -68,5 +69,6 @@ def _heights(curve: Curve) -> list[float]:
     return [y for _, y in curve.points] + ends
 
 
-def _tick(x: float) -> str:
+def tick(x: float) -> str:
+    """A number on an axis: ``60k`` from a thousand on."""
     return f"{numbers.plain(x / 1000)}k" if x >= 1000 else numbers.plain(x)

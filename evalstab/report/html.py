@@ -20,7 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evalstab.chat import Json
-from evalstab.report.page import Report
+from evalstab.report.page import Block, Report, Table
 from evalstab.report.strip import Tile, code_counts
 
 WORDS = {
@@ -30,6 +30,19 @@ WORDS = {
     "invalid": "Invalid",
     "none": "No gate",
 }
+
+
+STATUSES = {
+    "pass": "pass",
+    "pass, provisional": "pass",
+    "fail": "fail",
+    "undecided": "undecided",
+    "invalid": "invalid",
+}
+"""Cells that are a verdict, and the look of each."""
+
+WORDY = 40
+"""Characters from which a cell is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +137,15 @@ def _asset(name: str) -> str:
     return files("evalstab.report").joinpath("web", name).read_text(encoding="utf-8")
 
 
+def _kind(block: Block) -> str:
+    return type(block).__name__
+
+
+def _wordy(table: Table) -> bool:
+    """Whether a table holds sentences, and so must not be squeezed into a phone's width."""
+    return any(len(cell) > WORDY for row in table.rows for cell in row)
+
+
 @cache
 def _template(name: str) -> Any:
     environment = Environment(
@@ -137,6 +159,9 @@ def _template(name: str) -> Any:
         "style": Markup(_asset("page.css")),
         "script": Markup(_asset("page.js")),
         "policy": policy(),
-        "kind": lambda block: type(block).__name__,
+        "kind": _kind,
+        "wordy": _wordy,
+        "statuses": STATUSES,
     }
+    environment.filters["kind_of"] = _kind
     return environment.get_template(name)

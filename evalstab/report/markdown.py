@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from evalstab.report.page import (
     Align,
@@ -25,8 +26,11 @@ _LINE_START = re.compile(r"^(?:[#+\-=>]|\d+[.)])(?=\s|$)|^[-=+]+(?=\s*$)")
 _RULES: dict[Align, str] = {"left": "---", "right": "--:"}
 
 
-def render(report: Report) -> str:
-    """The whole page, ending with a line break; plots are linked as ``plots/<name>.svg``."""
+def render(report: Report, *, plots: str | None = PLOTS) -> str:
+    """The whole page, ending with a line break; plots are linked as ``plots/<name>.svg``.
+
+    ``plots`` None: they stand beside the page.
+    """
     answer = report.answer
     parts = [f"# {escape(report.title)}", f"**{escape(report.question)}**"]
     first = [f"**{escape(answer.line)}**", *(escape(notice) for notice in report.notices)]
@@ -34,7 +38,7 @@ def render(report: Report) -> str:
     if answer.points:
         parts.append(_bullets(answer.points))
     for section in report.sections:
-        parts.extend(_section(section))
+        parts.extend(_section(section, "" if plots is None else f"{plots}/"))
     return "\n\n".join(parts) + "\n"
 
 
@@ -47,13 +51,13 @@ def escape(text: str) -> str:
     return _LINE_START.sub(lambda start: f"{start[0][:-1]}\\{start[0][-1]}", safe)
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section(section: Section, plots: str) -> Iterator[str]:
     yield f"## {escape(section.title)}"
     for block in section.blocks:
-        yield _block(block)
+        yield _block(block, plots)
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, plots: str) -> str:
     match block:
         case Paragraph(text):
             return escape(text)
@@ -66,7 +70,7 @@ def _block(block: Block) -> str:
         case Quotes(items):
             return "\n".join(_quote(item) for item in items)
         case Figure(name, _, alt, _):
-            return f"![{escape(alt)}]({PLOTS}/{name}.svg)"
+            return f"![{escape(alt)}]({plots}{quote(name)}.svg)"
 
 
 def _bullets(items: tuple[str, ...]) -> str:
@@ -82,7 +86,10 @@ def _fenced(lines: tuple[str, ...]) -> str:
 def _table(table: Table) -> str:
     lines = [table.header, tuple(_RULES[align] for align in table.align)]
     head = [_row(tuple(map(escape, lines[0]))), _row(lines[1])]
-    return "\n".join([*head, *(_row(tuple(map(escape, row))) for row in table.rows)])
+    body = [[escape(cell) for cell in row] for row in table.rows]
+    for row, link in zip(body, table.links, strict=False):
+        row[0] = f"[{row[0]}]({link}report.md)"
+    return "\n".join([*head, *(_row(tuple(row)) for row in body)])
 
 
 def _row(cells: tuple[str, ...]) -> str:

@@ -17,6 +17,7 @@ from evalstab.report import (
 )
 from evalstab.report.facts import Facts, block, facts_of, number
 from evalstab.report.faults import findings
+from evalstab.report.headline import headline
 from evalstab.report.page import Align, Block, Command, Paragraph, Report, Section, Table
 from evalstab.report.speed import by_context
 from evalstab.series.folder import SeriesFolder
@@ -35,11 +36,11 @@ def build_report(folder: SeriesFolder, scores: Json, named: str | None = None) -
     named = place.named(folder.root) if named is None else named
     facts = facts_of(scores)
     sections = (
+        candidates.trajectories(facts),
         _gate(facts),
         conditions.what_ran(folder, facts),
         overview.in_short(facts),
         overview.trials(facts),
-        candidates.trajectories(facts),
         candidates.places(facts),
         agreement.stability(facts),
         order.order_and_sampling(facts),
@@ -56,6 +57,7 @@ def build_report(folder: SeriesFolder, scores: Json, named: str | None = None) -
         answer=answer.answer(facts),
         notices=answer.notices(facts, folder, named),
         sections=tuple(section for section in sections if section is not None),
+        headline=headline(facts),
     )
 
 

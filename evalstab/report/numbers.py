@@ -92,6 +92,11 @@ def context(value: float) -> str:
     return f"about {count(round(value / grain) * grain)} tokens"
 
 
+def short(value: float) -> str:
+    """A size of context where room is short: ``62k``, exact below 1,000."""
+    return count(value) if value < 1000 else f"{plain(round(value / 1000, 1))}k"
+
+
 def span(values: Sequence[float]) -> str:
     """Smallest to largest as counts, one number where they are equal: ``6,712 to 12,880``."""
     low, high = count(min(values)), count(max(values))

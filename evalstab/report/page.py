@@ -45,11 +45,16 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; every row has as many cells as the header."""
+    """A table; every row has as many cells as the header.
+
+    ``links`` holds the relative address of a series folder for each row, whose report the first
+    cell then leads to; empty: no row leads anywhere.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     align: tuple[Align, ...]
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +124,22 @@ class CurveData:
 
 
 @dataclass(frozen=True, slots=True)
+class PairData:
+    """Where each candidate stood in two series: its places, one a trial that ranked it."""
+
+    candidates: tuple[str, ...]
+    base: tuple[tuple[float, ...], ...]
+    new: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """One plot; ``name`` is that of its file without ending, ``alt`` says what it shows."""
 
     name: str
     title: str
     alt: str
-    data: BumpData | StripData | CurveData
+    data: BumpData | StripData | CurveData | PairData
 
 
 Block = Paragraph | Bullets | Command | Table | Quotes | Figure
@@ -142,13 +156,17 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole report. ``notices`` are warnings that belong on the first screen."""
+    """A whole report. ``notices`` are warnings that belong on the first screen.
+
+    ``headline`` holds the few numbers that it is known by: what each is, and its value.
+    """
 
     title: str
     question: str
     answer: Answer
     notices: tuple[str, ...]
     sections: tuple[Section, ...]
+    headline: tuple[tuple[str, str], ...] = ()
 
     @property
     def figures(self) -> tuple[Figure, ...]:

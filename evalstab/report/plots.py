@@ -1,4 +1,4 @@
-"""The plots as SVG; only this file and ``curves.py`` import matplotlib.
+"""The plots as SVG; only this room imports matplotlib.
 
 Text stays text, so files are small, searchable and the same on every machine; a fixed hash salt and
 no date make them the same twice. Colours are Okabe and Ito's, told apart by colour-blind readers;
@@ -16,8 +16,9 @@ import matplotlib as mpl
 from matplotlib.figure import Figure as Canvas
 
 from evalstab.report import colours, numbers
+from evalstab.report.comparison_plot import pair
 from evalstab.report.curves import curves
-from evalstab.report.page import BumpData, CurveData, Figure, StripData
+from evalstab.report.page import BumpData, CurveData, Figure, PairData, StripData
 
 GREY, DARK, SOFT, LEADER = colours.GREY, colours.DARK, colours.SOFT, colours.LEADER
 OTHER_WINNERS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -56,7 +57,7 @@ def draw(figure: Figure) -> str:
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
 
 
-def _canvas(data: BumpData | StripData | CurveData) -> Canvas:
+def _canvas(data: BumpData | StripData | CurveData | PairData) -> Canvas:
     match data:
         case BumpData():
             return _bump(data)
@@ -64,6 +65,8 @@ def _canvas(data: BumpData | StripData | CurveData) -> Canvas:
             return _strips(data)
         case CurveData():
             return curves(data)
+        case PairData():
+            return pair(data)
 
 
 def _bump(data: BumpData) -> Canvas:

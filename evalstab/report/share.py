@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,19 @@ from typing import Any
 import msgspec
 
 from evalstab.chat import Json
+from evalstab.errors import FolderError
 from evalstab.findings import CODES
+from evalstab.measures.ladder import ladder_result
 from evalstab.redact import config_folder
 from evalstab.report.facts import block, facts_of
 from evalstab.report.page import Block, Report, Table
 from evalstab.series.files import make_folder, write_whole
-from evalstab.series.folder import SeriesFile, SeriesFolder
+from evalstab.series.folder import SeriesFile, SeriesFolder, open_series
+from evalstab.series.ladder import LadderFile, Rung, ladder_above
 
 KEY_FILE = "share.key"
 NAME = "shared-series"
+LADDER_NAME = "shared-ladder"
 _WORDS: dict[str, frozenset[str]] = {
     "outcome": frozenset({"completed", "failed", "aborted", "invalid"}),
     "status": frozenset({"pass", "fail", "undecided", "invalid", "none"}),
@@ -36,11 +40,13 @@ _WORDS: dict[str, frozenset[str]] = {
     "channel": frozenset({"reasoning", "content", "arguments", "file", "transport", "series"}),
     "tokens_source": frozenset({"server", "tokenizer", "estimate"}),
     "code": frozenset(CODES),
+    "source": frozenset({"client clock", "server timings", "server /metrics"}),
 }
 """Texts that may go out, by their key: members of our own vocabularies."""
 _NAMED = frozenset({"totals", "candidates", "counts"})
 """Blocks whose keys are candidates."""
 _MODEL_NAME = re.compile(r"[\w.:@+~/\\ -]{1,200}", re.ASCII)
+_RUNG = re.compile(r"(?=.)(?:natural|\d{1,8}(?:\.\d{1,3})?k?)?(?:(?:^|-)c\d{1,4})?")
 _OURS = re.compile("[a-z][a-z0-9_]*")
 _HELD_BACK = frozenset({"criteria", "excerpt", "detail", "missing", "invalid", "scripts", "kept"})
 
@@ -77,30 +83,34 @@ class Pseudonyms:
         return self.names.get(str(name))
 
 
-def pseudonyms(names: Iterable[str], work: str, key: bytes) -> Pseudonyms:
+def pseudonyms(
+    names: Iterable[str], work: str, key: bytes, beside: Iterable[str] = ()
+) -> Pseudonyms:
     """Letters for candidates, in an order that depends on the secret and the work alone.
 
-    Nothing of a ranking, a file order or an alphabet can be read from the letters.
+    Nothing of a ranking, a file order or an alphabet can be read from the letters. Names that stand
+    ``beside`` the task's own take the letters after them.
     """
 
     def drawn(name: str) -> bytes:
         return hmac.digest(key, f"{work}\0{name}".encode(errors="replace"), hashlib.sha256)
 
-    ordered = sorted(set(names), key=drawn)
+    ordered = [*sorted(set(names), key=drawn), *sorted(set(beside) - set(names), key=drawn)]
     return Pseudonyms({name: f"candidate {_letters(i)}" for i, name in enumerate(ordered)})
 
 
-def shared(folder: SeriesFolder, scores: Json, key: bytes) -> tuple[SeriesFolder, Json]:
-    """The series and its scores as they may be shown to others; nothing is written."""
+def shared(
+    folder: SeriesFolder, scores: Json, key: bytes, called: Pseudonyms | None = None
+) -> tuple[SeriesFolder, Json]:
+    """The series and its scores as they may be shown to others; nothing is written.
+
+    ``called`` are the pseudonyms of a ladder, None for those of the series alone.
+    """
     file = folder.file
-    names = set(map(str, file.task.get("candidates") or ())) | set(facts_of(scores).candidates)
-    for trial in scores.get("trials") or ():
-        names |= set(block(trial, "totals"))
-        names |= {str(who) for group in trial.get("ranking") or () for who in group}
-    called = pseudonyms(names, str(file.work.get("task_digest") or ""), key)
+    called = called or pseudonyms_of([(folder, scores)], key)
     told: Json = {
         part: _clean(scores.get(part), part, called)
-        for part in ("schema_version", "trials", "findings", "stability", "verdict")
+        for part in ("schema_version", "trials", "findings", "stability", "speed", "verdict")
     }
     series = block(scores, "series")
     attrition = {c: n for c, n in block(series, "attrition").items() if c in CODES}
@@ -114,6 +124,66 @@ def shared(folder: SeriesFolder, scores: Json, key: bytes) -> tuple[SeriesFolder
         for number, rule in enumerate(told["verdict"].get("rules") or (), 1):
             rule |= {"name": f"rule {number}", "key": "", "reason": ""}
     return SeriesFolder(Path(NAME), _file(file)), told
+
+
+def pseudonyms_of(series: Sequence[tuple[SeriesFolder, Json]], key: bytes) -> Pseudonyms:
+    """What the candidates of a series, or of all rungs of a ladder, are called outside.
+
+    The task's own candidates come first, so that what a model invents moves no letter. A rung bears
+    the digest of its ladder's control, since a task that is sized has another digest at each size.
+    """
+    first, _ = series[0]
+    listed = {str(who) for one, _ in series for who in one.file.task.get("candidates") or ()}
+    named: set[str] = set()
+    for _, scores in series:
+        named |= set(facts_of(scores).candidates)
+        for trial in scores.get("trials") or ():
+            named |= set(block(trial, "totals"))
+            named |= {str(who) for group in trial.get("ranking") or () for who in group}
+    return pseudonyms(listed, _work(first), key, beside=named - listed)
+
+
+def _work(folder: SeriesFolder) -> str:
+    ladder = ladder_above(folder.root)
+    control = next((rung.name for rung in ladder.rungs if rung.control), None) if ladder else None
+    file = folder.file
+    if control is not None and control != folder.root.name:
+        try:
+            file = open_series(folder.root.absolute().parent / control).file
+        except FolderError:
+            file = folder.file
+    return str(file.work.get("task_digest") or "")
+
+
+def shared_ladder(file: LadderFile, rungs: Sequence[Rung], told: Sequence[Json]) -> LadderFile:
+    """A ladder as it may be shown to others, its result computed from what its rungs show.
+
+    ``told`` are the shared scores of ``rungs``, those of the ladder's that have scores.
+    """
+    called = {rung.name: _rung_name(rung, number) for number, rung in enumerate(file.rungs, 1)}
+    bare = {
+        rung.name: msgspec.structs.replace(rung, name=called[rung.name], problem=None)
+        for rung in file.rungs
+    }
+    known = [(bare[rung.name], scores) for rung, scores in zip(rungs, told, strict=True)]
+    missing = [bare[name] for name in bare if name not in {rung.name for rung in rungs}]
+    return msgspec.structs.replace(
+        file,
+        id=LADDER_NAME,
+        created=file.created[:10],
+        task="ranking task",
+        endpoint="an endpoint",
+        request={},
+        rungs=tuple(bare.values()),
+        expected={},
+        notes=(),
+        result=ladder_result(known, missing),
+    )
+
+
+def _rung_name(rung: Rung, number: int) -> str:
+    """The name that sizes and levels give to a rung, or its number where it bears another."""
+    return rung.name if _RUNG.fullmatch(rung.name) else f"rung {number}"
 
 
 def trimmed(report: Report) -> Report:

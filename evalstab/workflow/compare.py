@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 import numpy as np
@@ -16,6 +18,9 @@ from evalstab.gate.comparison import TOO_FEW, Pair, compare, criteria_of
 from evalstab.gate.evidence import Evidence, evidence_of
 from evalstab.report import markdown
 from evalstab.report.comparison import comparison_page, comparison_table
+from evalstab.report.page import PairData
+from evalstab.report.side_by_side import Both
+from evalstab.report.write import PAGE_FILE, draw_all
 from evalstab.series.files import write_json, write_whole
 from evalstab.series.folder import SERIES_FILE, open_series
 from evalstab.series.ladder import require_series
@@ -50,7 +55,7 @@ def compare_series(
         raise FolderError(f"{base} and {new} are the same series: name two different ones")
     one, other = side(base), side(new)
     found, pair = compared(one, other, declared)
-    _write(found, pair, output or _beside(new), one)
+    _write(found, pair, output or _beside(new), (one, other))
     return found
 
 
@@ -138,24 +143,36 @@ def _summary(found: Json) -> str:
     return " ".join(said)
 
 
-def _write(found: Json, pair: Pair, place: Path, one: Side) -> None:
-    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in one.entry()["id"])[:120]
-    found["files"] = {kind: str(place / f"{name}.{kind}") for kind in ("json", "md", "svg")}
-    page = markdown.render(comparison_page(found))
-    picture = f"\n![Places of each candidate in both series]({name}.svg)\n"
-    from evalstab.report.comparison_plot import comparison_plot  # noqa: PLC0415
+def _write(found: Json, pair: Pair, place: Path, sides: tuple[Side, Side]) -> None:
+    from evalstab.report.html import render  # noqa: PLC0415
 
-    plot = comparison_plot(pair.base.candidates, _places(pair.base), _places(pair.new))
-    write_whole(place / f"{name}.svg", plot)
-    write_whole(place / f"{name}.md", page.rstrip() + "\n" + picture)
+    base, new = sides
+    name = "".join(c if c.isalnum() or c in "-_." else "-" for c in base.entry()["id"])[:120]
+    found["files"] = {kind: str(place / f"{name}.{kind}") for kind in ("html", "json", "md", "svg")}
+    stood = PairData(tuple(pair.base.candidates), _places(pair.base), _places(pair.new))
+    report = comparison_page(found, Both(base.scores, new.scores, stood, name))
+    drawn = draw_all(report)
+    links = [(word, _page_of(side, place)) for word, side in (("Base", base), ("New", new))]
+    known = tuple((word, href) for word, href in links if href is not None)
+    write_whole(place / f"{name}.svg", drawn[name])
+    write_whole(place / f"{name}.md", markdown.render(report, plots=None))
+    write_whole(place / f"{name}.html", render(report, drawn, links=known))
     write_json(place / f"{name}.json", found)
+
+
+def _page_of(side: Side, place: Path) -> str | None:
+    """The address of a side's own page as seen from the comparison's, None where it has none."""
+    page = side.path / PAGE_FILE
+    if not page.is_file():
+        return None
+    return quote(os.path.relpath(page.resolve(), place.resolve()))
 
 
 def _beside(new: Path) -> Path:
     return (new if new.is_dir() else new.parent) / "compare"
 
 
-def _places(side: Evidence) -> list[list[float]]:
+def _places(side: Evidence) -> tuple[tuple[float, ...], ...]:
     """For each candidate its places, unranked trials left out."""
     columns = (side.places[:, j] for j in range(len(side.candidates)))
-    return [[float(p) for p in column if not np.isnan(p)] for column in columns]
+    return tuple(tuple(float(p) for p in column if not np.isnan(p)) for column in columns)

@@ -1,32 +1,98 @@
-"""``evalstab gate``: the verdict about a series that is there already."""
+"""``evalstab gate``: the verdict about a series or a ladder that is there already."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError
 from evalstab.gate.evidence import evidence_of
-from evalstab.gate.junit import junit
+from evalstab.gate.junit import junit_of
 from evalstab.gate.looks import require_possible
 from evalstab.gate.policy import Policy, load_policy, require_known
 from evalstab.measures.score import SCORES_FILE
+from evalstab.report.ladder import write_ladder_report
+from evalstab.report.ladder_gate import gate_reason
+from evalstab.report.place import here
 from evalstab.report.write import write_report
 from evalstab.series.files import write_json, write_whole
-from evalstab.series.folder import SeriesFolder, open_series
-from evalstab.series.ladder import require_series
+from evalstab.series.folder import SERIES_FILE, SeriesFolder, open_series
+from evalstab.series.ladder import Rung, is_ladder, open_ladder, write_ladder
 from evalstab.series.pruned import PRUNED
 from evalstab.settings import read_config
-from evalstab.workflow.gates import Chosen, choose, gate_of, judge_of, stored_policy
-from evalstab.workflow.request import Announce
+from evalstab.workflow.gates import Chosen, choose, gate_of, judge_of, stored_policy, told
+from evalstab.workflow.request import Announce, once
+from evalstab.workflow.rungs import document, with_result
 from evalstab.workflow.score import read_scores, score
 
 DEFAULT_GATE = "nightly"
 
 
-def judge_series(
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict: its status, the lines that tell it, and the document for ``--json``."""
+
+    status: str
+    lines: list[str]
+    document: Json
+
+
+def judge_folder(
     root: Path, name: str | None, announce: Announce, *, junit_file: Path | None = None
-) -> Json:
+) -> Judged:
+    """The verdict about a series, or about a ladder: the worst of its rungs.
+
+    A rung that has not been run passes nothing. Errors as of ``judge_series``; FolderError for a
+    ladder of which no rung has begun.
+    """
+    if not is_ladder(root):
+        scores = judge_series(root, name, announce)
+        rungs, status = [("", scores)], str(scores["verdict"]["status"])
+        judged = Judged(status, told(scores["verdict"]), scores)
+    else:
+        known = _rungs(root, name, once(announce))
+        rungs = [(rung.name, scores) for rung, scores in known]
+        judged = _together(root, known, announce)
+    if junit_file is not None:
+        write_whole(junit_file, junit_of(rungs))
+    return judged
+
+
+def _rungs(root: Path, name: str | None, announce: Announce) -> list[tuple[Rung, Json]]:
+    begun = [r for r in open_ladder(root).rungs if (root / r.name / SERIES_FILE).is_file()]
+    if not begun:
+        raise FolderError(f"no rung of {root} has begun: run `evalstab resume {root}`")
+    return [(rung, judge_series(root / rung.name, name, announce)) for rung in begun]
+
+
+def _together(root: Path, known: list[tuple[Rung, Json]], announce: Announce) -> Judged:
+    """The rungs as one verdict, kept in the ladder's own files where they can be written."""
+    file = with_result(root, known)
+    result = file.result or {}
+    try:
+        write_ladder(root, file)
+        write_ladder_report(file, result, root)
+    except FolderError as error:
+        announce(f"the verdict is not written down: {error}")
+    gate = result["gate"]
+    lines = [f"gate {gate['gate']}: {str(gate['status']).upper()}: {gate_reason(gate)}"]
+    width = max(len(rung.name) for rung in file.rungs)
+    for rung, scores in known:
+        verdict = scores["verdict"]
+        soft = " (provisional)" if verdict.get("provisional") else ""
+        lines.append(f"  {verdict['status']:<9} {rung.name:<{width}}  {verdict['reason']}{soft}")
+        blame = [rule for rule in verdict["rules"] if rule["status"] in ("fail", "invalid")]
+        lines += [f"  {'':<9} {'':<{width}}  {rule['name']}: {rule['reason']}" for rule in blame]
+    names = {rung.name for rung, _ in known}
+    missing = [rung.name for rung in file.rungs if rung.name not in names]
+    lines += [f"  {'not run':<9} {name}" for name in missing]
+    if missing:
+        lines += ["Next, cheapest first:", f"  evalstab resume {here(root)}"]
+    return Judged(gate["status"], lines, document(file, known))
+
+
+def judge_series(root: Path, name: str | None, announce: Announce) -> Json:
     """The scores of a series with the verdict of a gate: the one named, else the series' own.
 
     Scores it first where that has not been done. The verdict goes into scores.json and the report,
@@ -34,7 +100,6 @@ def judge_series(
     cannot be written, that is said, and the verdict is given all the same. ConfigError for a gate
     that cannot pass within its planned trials, unless it is the series' own.
     """
-    require_series(root)
     folder = open_series(root)
     scores = read_scores(folder) if (root / SCORES_FILE).is_file() else score(root)
     chosen = _chosen(folder, name, scores, announce)
@@ -48,8 +113,6 @@ def judge_series(
             write_report(folder, scores)
     except FolderError as error:
         announce(f"the verdict is not written down: {error}")
-    if junit_file is not None:
-        write_whole(junit_file, junit(scores))
     return scores
 
 

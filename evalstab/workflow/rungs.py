@@ -1,4 +1,4 @@
-"""Score and report what a folder holds, be it a series or a ladder; no network."""
+"""Score what a folder holds, be it a series or a ladder, and show it first; no network."""
 
 from __future__ import annotations
 
@@ -7,19 +7,10 @@ from pathlib import Path
 import msgspec
 
 from evalstab.chat import Json
-from evalstab.errors import FolderError
 from evalstab.measures.ladder import ladder_result
-from evalstab.report.ladder import (
-    build_ladder_report,
-    ladder_page,
-    ladder_summary,
-    write_ladder_report,
-)
-from evalstab.report.write import draw_all
-from evalstab.series.files import write_whole
+from evalstab.report.ladder import ladder_summary, write_ladder_report
 from evalstab.series.folder import SERIES_FILE, open_series
-from evalstab.series.ladder import Rung, is_ladder, open_ladder, write_ladder
-from evalstab.workflow import reporting
+from evalstab.series.ladder import LadderFile, Rung, is_ladder, open_ladder, write_ladder
 from evalstab.workflow.score import SCORES, read_scores, score, summary
 
 
@@ -28,15 +19,27 @@ def score_ladder(root: Path, *, anew: bool = True) -> Json:
 
     ``anew``: every rung is scored from its records.
     """
-    file = open_ladder(root)
     known: list[tuple[Rung, Json]] = []
-    for rung in file.rungs:
+    for rung in open_ladder(root).rungs:
         place = root / rung.name
         if (place / SERIES_FILE).is_file() and (anew or (place / SCORES).is_file()):
             known.append((rung, score(place) if anew else read_scores(open_series(place))))
-    file = msgspec.structs.replace(file, result=ladder_result(known))
+    file = with_result(root, known)
     write_ladder(root, file)
     write_ladder_report(file, file.result or {}, root)
+    return document(file, known)
+
+
+def with_result(root: Path, known: list[tuple[Rung, Json]]) -> LadderFile:
+    """The ladder with the result of these rungs; nothing is written."""
+    file = open_ladder(root)
+    names = {rung.name for rung, _ in known}
+    missing = [rung for rung in file.rungs if rung.name not in names]
+    return msgspec.structs.replace(file, result=ladder_result(known, missing))
+
+
+def document(file: LadderFile, known: list[tuple[Rung, Json]]) -> Json:
+    """What is printed of a ladder as JSON."""
     return {"series": [scores for _, scores in known], "ladder": msgspec.to_builtins(file)}
 
 
@@ -44,15 +47,6 @@ def ladder_first_screen(root: Path) -> str:
     """The terminal summary of a ladder."""
     file = open_ladder(root)
     return ladder_summary(file, file.result or ladder_result([]), root)
-
-
-def page_of(root: Path) -> bytes:
-    """The page of a scored series or of a ladder, made anew; nothing is written."""
-    if not is_ladder(root):
-        return reporting.page_of(root)
-    file = open_ladder(root)
-    report = build_ladder_report(file, file.result or ladder_result([]), root)
-    return ladder_page(file, report, draw_all(report)).encode()
 
 
 def scored(root: Path, *, processes: int = 1) -> Json:
@@ -63,31 +57,3 @@ def scored(root: Path, *, processes: int = 1) -> Json:
 def first_screen(root: Path) -> str:
     """The terminal summary of a series or a ladder."""
     return ladder_first_screen(root) if is_ladder(root) else summary(root)
-
-
-def reported(root: Path, form: str, output: Path | None, *, share: bool = False) -> Path:
-    """Write the report of a series in one format, or that of a ladder (page or Markdown)."""
-    if not is_ladder(root):
-        return reporting.report(root, form, output, share=share)
-    made = _of_ladder(root, form, share=share)
-    if output is None or output == made:
-        return made
-    write_whole(output, made.read_bytes())
-    return output
-
-
-def printed(root: Path, form: str, *, share: bool = False) -> str:
-    """The same as text, for stdout."""
-    if is_ladder(root):
-        return _of_ladder(root, form, share=share).read_text(encoding="utf-8")
-    return reporting.printed(root, form, share=share)
-
-
-def _of_ladder(root: Path, form: str, *, share: bool) -> Path:
-    if form not in ("md", "html") or share:
-        what = "--share" if share else form
-        raise FolderError(
-            f"{root} is a ladder, whose report is html or md: name the series of a rung for {what}"
-        )
-    score_ladder(root, anew=False)
-    return root / f"report.{form}"

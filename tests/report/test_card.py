@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evalstab.report.card import build_card, draw_card, public
+from evalstab.report.card import build_card, public
+from evalstab.report.card_drawing import draw_card
 from evalstab.report.facts import facts_of
 from evalstab.report.model import build_report
 from evalstab.series.folder import SeriesFolder, open_series
@@ -42,9 +43,9 @@ def test_model_launch_rig_verdict_ranks_and_rates(tmp_path: Path) -> None:
     assert "erika" not in told
     assert "8 × RTX 3090" in told
     assert "The ranking is not reproducible" in told
-    assert "person_11, first three times" in told
-    assert "0.77  (95 % 0.54 to 0.89)" in told
-    assert "60.6 tok/s at about 62,000 tokens" in told
+    assert "person_11, 3× first" in told
+    assert "Kendall tau (95 %)\n0.77 (0.54 to 0.89)" in told
+    assert "60.6 tok/s at 61.7k" in told
     assert "1 of 5" in told
 
 
@@ -52,7 +53,7 @@ def test_what_is_not_known_is_said() -> None:
     folder, scores = five_run()
     told = words(svg_of(folder, scores))
     assert "launch: not captured" in told
-    assert "rig: not captured" in told
+    assert "rig:    not captured" in told
     empty = words(svg_of(folder, nulled(scores)))
     assert "not known" in empty
     assert "NaN" not in empty

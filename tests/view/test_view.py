@@ -16,7 +16,7 @@ import pytest
 from evalstab.errors import UsageError
 from evalstab.report.write import PAGE_FILE
 from evalstab.view import Server
-from evalstab.workflow.rungs import page_of
+from evalstab.workflow.reporting import page_of
 from tests.cli.program import environment
 from tests.report.page_cases import PAYLOADS, hostile_series, write_scores
 from tests.report.report_cases import FIVE_RUN

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from evalstab.view import Server
-from evalstab.workflow.rungs import page_of
+from evalstab.workflow.reporting import page_of
 from tests.cli.program import evalstab
 from tests.report.report_cases import FIVE_RUN
 
