@@ -69,12 +69,8 @@ def command(
     night = nightly(settings, people, say)
     if as_json:
         answer_json(_plain(night))
-    elif not quiet or night.exit_code:
-        _show(night)
-    if on_github() and (not quiet or night.exit_code):
-        from evalstab.nightly.annotations import night_annotations
-
-        annotate(night_annotations(night))
+    if not quiet or night.exit_code:
+        _show(night, as_json=as_json)
     if night.exit_code:
         raise typer.Exit(night.exit_code)
 
@@ -86,10 +82,15 @@ def _plain(night: Night) -> dict[str, object]:
     return found | {"exit_code": night.exit_code}
 
 
-def _show(night: Night) -> None:
+def _show(night: Night, *, as_json: bool) -> None:
+    from evalstab.nightly.annotations import night_annotations
     from evalstab.nightly.summary import headline
     from evalstab.text.excerpt import for_terminal
 
+    if on_github():
+        annotate(night_annotations(night))
+    if as_json:
+        return
     answer(headline(night))
     for item in night.items:
         for result in item.results:

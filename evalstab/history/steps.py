@@ -23,6 +23,9 @@ ALPHA = 0.01
 LEAST = 3
 """Nights on either side of a step."""
 
+NEAR = 2
+"""Nights that the place of a step is looked for around the largest split."""
+
 SHUFFLES = 4_999
 SEED = 20_260_101
 LONGEST = 1_000
@@ -82,12 +85,23 @@ def steps_together(
 
 
 def _best(values: FloatArray, alpha: float) -> tuple[int, float] | None:
-    """The largest split and its p; None for too few nights, and where nothing varies."""
+    """Where the largest split lies, and its p; None for too few nights, or where nothing varies."""
     if len(values) < 2 * LEAST or float(np.ptp(values)) == 0:
         return None
     ranks = _mid_ranks(values)
     size, at = _largest(ranks[np.newaxis, :])
-    return int(at[0]), _p_value(ranks, float(size[0]), alpha)
+    return _placed(values, int(at[0])), _p_value(ranks, float(size[0]), alpha)
+
+
+def _placed(values: FloatArray, at: int) -> int:
+    """The split near this one that leaves the least around both medians: ranks blur the place."""
+
+    def cost(place: int) -> float:
+        parts = (values[:place], values[place:])
+        return sum(float(np.abs(part - np.median(part)).sum()) for part in parts)
+
+    near = range(max(LEAST, at - NEAR), min(len(values) - LEAST, at + NEAR) + 1)
+    return min(near, key=lambda place: (cost(place), abs(place - at)))
 
 
 def _split(values: FloatArray, offset: int, alpha: float) -> list[tuple[int, float]]:
