@@ -56,7 +56,7 @@ _VALUE = re.compile(
 )
 _FLAG = re.compile(r"(?<=\s)(-{1,2})([A-Za-z][\w-]{0,60})(\s+)([^\s-][^\s]*)")
 _SHORT_FLAGS = frozenset({"hft"})
-_MARK = "<redacted"
+MARK = "<redacted"
 
 
 class Redactor:
@@ -68,9 +68,9 @@ class Redactor:
     def mark(self, secret: str) -> str:
         """What stands in place of a secret: equal for equal secrets under one key."""
         if self._key is None:
-            return f"{_MARK}>"
+            return f"{MARK}>"
         code = hmac.new(self._key, secret.encode("utf-8", "surrogateescape"), hashlib.sha256)
-        return f"{_MARK} hmac:{code.hexdigest()[:8]}>"
+        return f"{MARK} hmac:{code.hexdigest()[:8]}>"
 
     def env(self, environ: Mapping[str, str]) -> dict[str, str]:
         """An environment without its secrets; what is taken out is remembered."""
@@ -164,7 +164,7 @@ class Redactor:
         return f"{dashes}{name}{space}{self._taken(value)}"
 
     def _taken(self, secret: str) -> str:
-        return secret if _MARK in secret or not secret else self.mark(secret)
+        return secret if MARK in secret or not secret else self.mark(secret)
 
 
 def is_secret_name(name: str) -> bool:
@@ -220,7 +220,7 @@ def remember(*values: str | None) -> None:
     """From now on these values are secrets wherever they turn up in this process's output."""
     forms: dict[bytes, bytes] = {}
     for value in values:
-        if not value or len(value) < SHORTEST or value in PLACEHOLDERS or _MARK in value:
+        if not value or len(value) < SHORTEST or value in PLACEHOLDERS or MARK in value:
             continue
         if value.encode("utf-8", "surrogateescape") not in _known:
             forms |= dict.fromkeys(_forms(value), redactor().mark(value).encode())

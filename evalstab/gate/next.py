@@ -27,8 +27,9 @@ LONGER = "acceptance"
 class Asked:
     """How a series was asked for, so that it can be asked for again with one thing changed.
 
-    ``target`` are the options that name the endpoint; ``conditions`` those of series.json;
-    ``gates`` the ``[gates]`` of evalstab.toml.
+    ``target`` are the options that name the endpoint, ``options`` all others, each with its value;
+    ``rung`` is where such a series lies in its folder, since large contexts come with a control;
+    ``conditions`` those of series.json; ``gates`` the ``[gates]`` of evalstab.toml.
     """
 
     folder: str
@@ -39,6 +40,8 @@ class Asked:
     candidates: int
     simulated: bool = False
     gates: Mapping[str, Json] = field(default_factory=dict)
+    options: tuple[tuple[str, ...], ...] = ()
+    rung: str = ""
 
 
 def commands(verdict: Json, policy: Policy, asked: Asked) -> list[str]:
@@ -65,7 +68,7 @@ def _undecided(verdict: Json, policy: Policy, asked: Asked) -> Iterator[str]:
         return
     yield from _longer(verdict, policy, asked)
     if any("determinism" in rule["reason"] for rule in verdict["rules"]):
-        yield _again(asked, "shuffle", "--shuffle")
+        yield _again(asked, "shuffle", ("--shuffle",))
 
 
 def _longer(verdict: Json, policy: Policy, asked: Asked) -> Iterator[str]:
@@ -88,21 +91,20 @@ def _failed(verdict: Json, asked: Asked) -> Iterator[str]:
     if any("tool." in key for key in failed):
         yield from _check(asked)
     if any("order_echo" in key for key in failed) and not asked.conditions.get("shuffle"):
-        yield _again(asked, "shuffle", "--shuffle")
+        yield _again(asked, "shuffle", ("--shuffle",))
     context = asked.conditions.get("context")
     size = max(context) if isinstance(context, list) and context else context
     if isinstance(size, int) and size > SHORT:
-        yield _again(asked, "context", "--context", "16k")
+        yield _again(asked, "context", ("--context", "16k"))
     penalties = [
         f"{key}={neutral:g}"
         for name, (key, neutral) in _NEUTRAL.items()
         if (asked.conditions.get("sampling") or {}).get(name) not in (None, neutral, int(neutral))
     ]
     if penalties:
-        sets = [part for penalty in penalties for part in ("--set", penalty)]
-        yield _again(asked, "sampling", *sets)
+        yield _again(asked, "sampling", *(("--set", penalty) for penalty in penalties))
     if asked.candidates >= WORTH_SPLITTING and asked.conditions.get("groups", 1) in (1, None):
-        yield _again(asked, "groups", "--groups", "2")
+        yield _again(asked, "groups", ("--groups", "2"))
     if not asked.simulated:
         yield _line("launch", "show", asked.folder)
         yield _again(asked, "launch")
@@ -112,12 +114,20 @@ def _check(asked: Asked) -> list[str]:
     return [] if asked.simulated else [_line("check", *asked.target)]
 
 
-def _again(asked: Asked, factor: str, *changes: str) -> str:
+def _again(asked: Asked, factor: str, *changes: tuple[str, ...]) -> str:
     """A short series with one thing changed, and its comparison with this one."""
     out = f"{asked.folder}-{factor}"
-    repeats = ("--repeats", str(FEW_TRIALS))
-    run = _line("run", asked.task, *asked.target, *repeats, *changes, "--out", out)
-    return f"{run} && {_line('compare', asked.folder, out, '--vary', factor)}"
+    changed = {_named(option) for option in changes}
+    kept = [option for option in asked.options if _named(option) not in changed]
+    options = [*kept, ("--repeats", str(FEW_TRIALS)), *changes, ("--out", out)]
+    run = _line("run", asked.task, *asked.target, *(word for option in options for word in option))
+    new = f"{out}/{asked.rung}" if asked.rung and "--context" not in changed else out
+    return f"{run} && {_line('compare', asked.folder, new, '--vary', factor)}"
+
+
+def _named(option: tuple[str, ...]) -> str:
+    """What an option sets: itself, or the key of a ``--set``."""
+    return option[1].partition("=")[0] if option[0] == "--set" else option[0]
 
 
 def _line(*words: str) -> str:

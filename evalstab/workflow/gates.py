@@ -10,7 +10,7 @@ import msgspec
 from evalstab.chat import Json
 from evalstab.errors import FolderError
 from evalstab.gate.looks import require_possible
-from evalstab.gate.next import Asked, commands
+from evalstab.gate.next import commands
 from evalstab.gate.policy import Policy, load_policy, parse_policy, require_known
 from evalstab.gate.verdict import Circumstances, judge
 from evalstab.measures.score import Judge
@@ -19,6 +19,7 @@ from evalstab.series.files import write_json
 from evalstab.series.folder import SeriesFolder
 from evalstab.settings import read_config
 from evalstab.task.load import load_task
+from evalstab.workflow.again import asked
 
 GATE_FILE = "gate.json"
 LAST_LINE = 1 << 20
@@ -120,28 +121,6 @@ def unjudgeable(scores: Json, folder: SeriesFolder) -> str | None:
     if not any(trial["outcome"] in ("completed", "failed") for trial in scores["trials"]):
         return "no valid trial: the endpoint or the rig spoilt all of them"
     return untestable(scores, folder)
-
-
-def asked(folder: SeriesFolder, scores: Json) -> Asked:
-    """How this series was asked for, for the commands of its verdict."""
-    file = folder.file
-    endpoint = str(file.endpoint.get("name") or "endpoint")
-    configured = endpoint.startswith("sim:") or bool(file.endpoint.get("configured"))
-    target: tuple[str, ...] = ("--endpoint", endpoint)
-    if not configured and file.endpoint.get("base_url"):
-        target = ("--base-url", str(file.endpoint["base_url"]))
-        if file.endpoint.get("model"):
-            target += ("--model", str(file.endpoint["model"]))
-    return Asked(
-        folder=str(folder.root),
-        task=str(file.task.get("name") or folder.task_folder),
-        target=target,
-        endpoint=endpoint,
-        conditions=file.conditions,
-        candidates=len(scores["stability"].get("candidates") or ()),
-        simulated=bool(file.endpoint.get("simulated")),
-        gates=read_config().gates,
-    )
 
 
 def told(verdict: Json) -> list[str]:

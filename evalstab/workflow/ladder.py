@@ -25,7 +25,7 @@ from evalstab.series.ladder import (
 from evalstab.workflow.expected import Ahead, look_ahead
 from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import Prepared, default_folder, prepare
-from evalstab.workflow.request import RunRequest, once
+from evalstab.workflow.request import RunRequest, once, rung_name
 from evalstab.workflow.run import (
     Outcome,
     People,
@@ -166,7 +166,7 @@ def _planned(
             sizes = [None, *(size for size in sizes if size not in small)]
     rungs = [
         Rung(
-            name=_name(size, level, many=len(request.levels) > 1, sized=bool(request.contexts)),
+            name=rung_name(size, level, many=len(request.levels) > 1, sized=bool(request.contexts)),
             context_target=size,
             concurrency=level,
             control=(number, place) == (0, 0),
@@ -175,17 +175,6 @@ def _planned(
         for place, level in enumerate(request.levels)
     ]
     return tuple(rungs), tuple(notes)
-
-
-def _name(size: int | None, level: int, *, many: bool, sized: bool) -> str:
-    parts = []
-    if sized:
-        parts.append(
-            "natural" if size is None else f"{size / 1000:g}k" if size % 100 == 0 else str(size)
-        )
-    if many or not sized:
-        parts.append(f"c{level}")
-    return "-".join(parts)
 
 
 def _series(

@@ -76,6 +76,18 @@ class RunRequest:
         return len(self.rungs) > 1 or len(self.levels) > 1
 
 
+def rung_name(size: int | None, level: int, *, many: bool, sized: bool) -> str:
+    """What the folder of a rung is called, in a ladder of ``many`` levels or ``sized`` contexts."""
+    parts = []
+    if sized:
+        parts.append(
+            "natural" if size is None else f"{size / 1000:g}k" if size % 100 == 0 else str(size)
+        )
+    if many or not sized:
+        parts.append(f"c{level}")
+    return "-".join(parts)
+
+
 Announce = Callable[[str], None]
 """Takes one line of prose for people (stderr); never part of the answer."""
 
