@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from evalstab.endpoint.heads import LONGEST, begins_call
 from evalstab.endpoint.markup_grammar import MAX_BODY_CHARS, Found, json_call, parse_body
 from evalstab.endpoint.names import offered_name
 from evalstab.endpoint.quoting import Quotes, find_quotes
@@ -155,13 +156,21 @@ def find_leaks(text: str, offered: Collection[str]) -> Leaks:
         return leaks
     quotes: Quotes | None = None
     position = mentions = fruitless = 0
+    begun: int | None = None
     while (place := _ANY_OPENING.search(text, position)) is not None:
         marker = _OPENING.match(text, place.start())
         if marker is None:
             break
         position = marker.end()
         quotes = find_quotes(text) if quotes is None else quotes
-        if quotes.covers(marker.start()) or not _has_body(text, marker, offered):
+        quoted = quotes.covers(marker.start())
+        if (
+            begun is None
+            and not quoted
+            and begins_call(text[position : position + LONGEST + 1], offered)
+        ):
+            begun = marker.start()
+        if quoted or not _has_body(text, marker, offered):
             mentions += 1
         elif (region := _region(text, marker, offered)) is not None:
             leaks.regions.append(region)
@@ -172,6 +181,8 @@ def find_leaks(text: str, offered: Collection[str]) -> Leaks:
         if spent or len(leaks.regions) >= MAX_REGIONS:
             break
     _find_residue(text, leaks.regions[-1].end if leaks.regions else 0, leaks)
+    if begun is not None and (not leaks.regions or leaks.regions[-1].end <= begun):
+        leaks.residue, leaks.opens = (begun, len(text.rstrip())), True
     return leaks
 
 
