@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 from urllib.parse import quote
 
-import msgspec
-
 from evalstab.chat import Json
 from evalstab.errors import FolderError
 from evalstab.report import labels, numbers
-from evalstab.report.facts import block, facts_of, number
+from evalstab.report.facts import block
+from evalstab.report.own import require_own
 from evalstab.report.page import Status
+from evalstab.report.shape import glance
+from evalstab.report.write import PAGE_FILE
 from evalstab.series.folder import SERIES_FILE, open_series
 from evalstab.series.ladder import LADDER_FILE, open_ladder
 
 DEPTH = 4
 MOST = 2_000
+SCORES = "scores.json"
+COMPARISONS = "compare"
+MOST_COMPARISONS = 50
 _ENDS = frozenset({"trials", "task", "plots", "shared", "calibration"})
 
 
@@ -59,31 +64,61 @@ def lines(root: Path, found: list[Path]) -> list[Json]:
 
 def address(root: Path, folder: Path) -> str:
     """The relative address of a folder's page on the index page."""
-    inner = folder.relative_to(root).as_posix()
-    return quote("report.html" if inner == "." else f"{inner}/report.html")
+    inner = os.fsencode(folder.relative_to(root))
+    return quote(PAGE_FILE if inner == b"." else inner + b"/" + PAGE_FILE.encode())
+
+
+def comparisons(folder: Path) -> list[Path]:
+    """Pages that compare this series with another, by name."""
+    place = folder / COMPARISONS
+    if place.is_symlink() or not place.is_dir():
+        return []
+    found = (p for p in place.iterdir() if p.suffix == ".html" and not p.is_symlink())
+    return sorted(path for path in found if path.is_file())[:MOST_COMPARISONS]
 
 
 def _line(root: Path, path: Path) -> Json:
-    name = labels.visible(path.relative_to(root).as_posix() if path != root else path.name)
+    name = labels.file_name(path.relative_to(root) if path != root else path.name)
     line: Json = {
         "name": name, "href": None, "status": None, "note": "not scored yet", "task": "",
         "endpoint": "", "model": "", "valid": "", "tau": "", "winners": "", "started": "",
+        "beside": [],
     }  # fmt: skip
     try:
-        if (path / SERIES_FILE).is_file():
-            line |= _series(path)
-        else:
-            file = open_ladder(path)
-            line |= {
-                "task": labels.name(file.task),
-                "endpoint": labels.name(file.endpoint),
-                "started": _day(file.created),
-                "note": f"ladder of {numbers.plural(len(file.rungs), 'rung')}",
-                "known": True,
-            }
-    except FolderError as error:
-        return line | {"note": labels.sentence(error)}
-    return line | {"href": address(root, path) if line.pop("known") else None}
+        require_own(path, root)
+        found = _series(path) if (path / SERIES_FILE).is_file() else _ladder(path)
+    except (FolderError, OSError, RecursionError) as error:
+        return line | {"note": labels.sentence(labels.file_name(error))}
+    line |= found
+    if line.pop("known"):
+        line["href"] = address(root, path)
+    line["beside"] = [
+        {"name": labels.file_name(page.stem), "href": _beside(line["href"], page)}
+        for page in comparisons(path)
+        if line["href"]
+    ]
+    return line
+
+
+def _beside(href: str, page: Path) -> str:
+    """The address of a comparison, as the index page names it."""
+    folder = href.removesuffix(PAGE_FILE)
+    return f"{folder}{COMPARISONS}/{quote(os.fsencode(page.name))}"
+
+
+def _ladder(path: Path) -> Json:
+    file = open_ladder(path)
+    gate = block(file.result or {}, "gate")
+    status = gate.get("status")
+    return {
+        "task": labels.name(file.task),
+        "endpoint": labels.name(file.endpoint),
+        "started": _day(file.created),
+        "note": f"ladder of {numbers.plural(len(file.rungs), 'rung')}",
+        "status": status if status in get_args(Status) and status != "none" else None,
+        "valid": numbers.plural(len(file.rungs), "rung"),
+        "known": True,
+    }
 
 
 def _series(path: Path) -> Json:
@@ -95,19 +130,21 @@ def _series(path: Path) -> Json:
         "started": _day(file.created),
         "known": False,
     }
-    try:
-        scores = msgspec.json.decode((path / "scores.json").read_bytes(), type=dict)
-    except OSError:
+    if not (path / SCORES).is_file():
         return line
-    except msgspec.DecodeError:
-        return line | {"note": "scores.json cannot be read: run evalstab score"}
-    facts = facts_of(scores)
-    status = block(scores, "verdict").get("status")
-    tau = number(facts.stability, "kendall_tau", "mean")
-    distinct = number(facts.stability, "winner", "distinct")
+    try:
+        scores = glance(path / SCORES)
+    except FolderError as error:
+        return line | {"note": f"{labels.sentence(labels.file_name(error))}: run evalstab score"}
+    valid = [t for t in scores.trials if t.outcome in ("completed", "failed")]
+    planned = max(scores.series.repeats_planned or 0, len({t.index for t in scores.trials}))
+    stability = scores.stability
+    tau = None if stability.kendall_tau is None else stability.kendall_tau.mean
+    distinct = None if stability.winner is None else stability.winner.distinct
+    status = scores.verdict.status
     return line | {
         "status": status if status in get_args(Status) else "none",
-        "valid": f"{len(facts.valid)} of {facts.planned}",
+        "valid": f"{len(valid)} of {planned}",
         "tau": "–" if tau is None else numbers.decimal(tau),
         "winners": "–" if distinct is None else numbers.count(distinct),
         "known": True,

@@ -6,6 +6,8 @@ characters, floods of combining marks. What is left is plain text; renderers esc
 
 from __future__ import annotations
 
+import os
+
 from evalstab.text import excerpt
 
 NAME_LIMIT = 40
@@ -29,6 +31,11 @@ def sentence(value: object, limit: int = TEXT_LIMIT) -> str:
     """A text in one line of at most ``limit`` characters; the end of a longer one is left out."""
     text = visible(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def file_name(path: object) -> str:
+    """A path, or what was said of one, as text: bytes that are no text are spelt out."""
+    return visible(os.fsencode(str(path)).decode(errors="backslashreplace"))
 
 
 def visible(value: object) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-
 from evalstab.chat import Json
 from evalstab.errors import FolderError
 from evalstab.measures.score import SCHEMA_VERSION, write_scores
+from evalstab.report.shape import read_shaped
 from evalstab.report.write import terminal_summary, write_report
 from evalstab.series.folder import SeriesFolder, open_series
 from evalstab.series.pruned import require_records
@@ -32,17 +31,6 @@ def summary(root: Path) -> str:
     return terminal_summary(folder, read_scores(folder))
 
 
-class _Shape(msgspec.Struct):
-    """What every reader of ``scores.json`` builds on."""
-
-    schema_version: int
-    series: Json
-    trials: list[Json]
-    findings: list[Json]
-    stability: Json
-    verdict: Json
-
-
 def read_scores(folder: SeriesFolder) -> Json:
     """The scores of a series; FolderError where it has not been scored."""
     path = folder.root / SCORES
@@ -50,11 +38,9 @@ def read_scores(folder: SeriesFolder) -> Json:
         raise FolderError(f"{folder.root} has no scores yet: run `evalstab score {folder.root}`")
     again = f"run `evalstab score {folder.root}`"
     try:
-        data = path.read_bytes()
-        version = msgspec.json.decode(data, type=_Shape).schema_version
-        scores: Json = msgspec.json.decode(data, type=dict)
-    except msgspec.DecodeError as error:
-        raise FolderError(f"{path} cannot be read: {error}; {again}") from error
-    if version > SCHEMA_VERSION:
+        scores = read_shaped(path)
+    except FolderError as error:
+        raise FolderError(f"{error}; {again}") from error
+    if scores["schema_version"] > SCHEMA_VERSION:
         raise FolderError(f"{path} was written by a newer evalstab: upgrade, or {again}")
     return scores
