@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evalstab.cli import options as opt
-from evalstab.cli.common import OUTPUT, answer, answer_json, say, verb
+from evalstab.cli.common import OUTPUT, annotate, answer, answer_json, on_github, say, verb
 
 EXAMPLES = """
 Examples:
@@ -35,6 +35,11 @@ def command(
     from evalstab.workflow.judging import judge_folder
 
     found = judge_folder(folder, gate, say, junit_file=junit)
+    if on_github():
+        from evalstab.text.github import LEVELS, annotation
+
+        level = LEVELS.get(found.status, "notice")
+        annotate([annotation(level, f"evalstab gate {folder}", "\n".join(found.lines))])
     if as_json:
         answer_json(found.document)
     else:

@@ -8,12 +8,11 @@ from evalstab.nightly.night import Item, Night, Result
 from evalstab.nightly.summary import headline
 from evalstab.report import labels
 from evalstab.report.numbers import plural
-from evalstab.text.github import Level, annotation
+from evalstab.text.github import LEVELS, Level, annotation
 
 MOST = 9
 """Annotations of a level: GitHub shows ten in a step, and the last says how many more there are."""
 
-_LEVELS: dict[str, Level] = {"fail": "error", "invalid": "error", "undecided": "warning"}
 _Note = tuple[Level, str, str]
 
 
@@ -53,8 +52,8 @@ def _notes(item: Item) -> Iterator[_Note]:
 
 def _told(item: Item, result: Result, name: str) -> Iterator[_Note]:
     cut = item.status in ("stopped", "cut")
-    level = "error" if cut or result.partial else _LEVELS.get(result.verdict)
-    if level is not None:
+    level: Level = "error" if cut or result.partial else LEVELS.get(result.verdict, "notice")
+    if level != "notice":
         why = (item.problem if cut else None) or result.reason or "no reason is known"
         yield level, name, f"{result.state}: {labels.sentence(why, 1000)}"
     drifts = [drift for drift in result.drift.values() if drift]

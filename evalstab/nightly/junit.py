@@ -9,7 +9,7 @@ from typing import Any
 
 from junitparser import Error, JUnitXml, Skipped, TestCase, TestSuite
 
-from evalstab.gate.junit import clean, junit
+from evalstab.gate.junit import clean, junit, written
 from evalstab.nightly.night import Item, Night
 from evalstab.nightly.results import scores_of
 
@@ -34,16 +34,14 @@ def night_junit(night: Night) -> bytes:
                     own.name = clean(f"{item.name}: {own.name}")
                     own.add_property("folder", clean(result.folder))
                     document.add_testsuite(own)
-    document.update_statistics()
-    written: bytes = document.tostring()
-    return b"<?xml version='1.0' encoding='utf-8'?>\n" + written + b"\n"
+    return written(document)
 
 
 def _case(item: Item) -> Any:
     case = TestCase(clean(item.name), "evalstab.nightly", round(item.seconds, 3))
     lines = [f"{result.folder}: {result.state}. {result.reading}" for result in item.results]
-    pages = [f"[[ATTACHMENT|{result.folder}/report.html]]" for result in item.results]
-    case.system_out = clean("\n".join([*lines, *pages]))
+    pages = [f"[[ATTACHMENT|{clean(result.folder)}/report.html]]" for result in item.results]
+    case.system_out = "\n".join([clean("\n".join(lines)), *pages])
     problem = clean(item.problem or "")
     if item.status == "left_out":
         case.result = [Skipped(problem, "left out")]

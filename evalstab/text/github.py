@@ -14,6 +14,14 @@ from typing import Literal
 from evalstab.text.excerpt import visible
 
 Level = Literal["error", "warning", "notice"]
+LEVELS: Mapping[str, Level] = {
+    "fail": "error",
+    "invalid": "error",
+    "undecided": "warning",
+    "pass": "notice",
+}
+"""What a verdict is to those who read a job."""
+
 LONGEST = 4_000
 TITLE = 200
 
