@@ -187,15 +187,17 @@ def _nothing(got: Collected, ledger: Ledger, limited: bool) -> Iterator[Finding]
     """Neither text nor thinking nor a call (A15, B24, C17).
 
     At the limit, with tools on offer, it is a call that was cut before its name was sent: servers
-    hold a call back until its arguments begin.
+    hold a call back until its arguments begin. Frames that could not be read explain an empty
+    answer by themselves.
     """
     tokens, prompt, size = ledger.completion, ledger.prompt, ledger.context_size
+    unread = bool(got.bad) or got.bound is not None
     if limited and tokens is not None and ledger.asked.tools:
         cut_by = ledger.cut_by(got.finish)
         side: dict[str, Side] = {"side": "harness"} if cut_by == "max_tokens_sent" else {}
         detail = {"cut_by": cut_by, "completion_tokens": tokens, "cause": "cut before its name"}
         yield finding("tool.truncated", channel="arguments", detail=detail, **side)
-    elif tokens is not None and tokens >= MIN_SWALLOWED_TOKENS:
+    elif tokens is not None and tokens >= MIN_SWALLOWED_TOKENS and not unread:
         detail = {"completion_tokens": tokens, "cause": "tokens were generated, nothing arrived"}
         yield finding("server.parse_error", detail=detail)
     elif tokens is None and size is not None and got.finish is not None:

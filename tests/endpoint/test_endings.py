@@ -207,3 +207,11 @@ def test_native_lines_of_ollama() -> None:
 def test_call_cut_before_its_name() -> None:
     parts = delta(content=None) + finish("length") + usage(187, 10) + DONE
     assert read(parts, max_tokens=10)[1] == {"tool.truncated"}
+
+
+def test_a_frame_that_was_not_read_is_no_fault_of_the_servers_parser() -> None:
+    whole = stream(delta(content="Fertig."))
+    _, codes = read(whole.replace(b"Fertig", b"Fer\x00tig"))
+    assert codes == {"stream.bad_frame"}
+    _, codes = read(whole.replace(b"Fertig.", b""))
+    assert codes == {"server.parse_error"}
