@@ -46,7 +46,7 @@ _KEPT = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
 _SHAPES = re.compile(
     r"hf_[A-Za-z0-9]{30,}|sk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
     r"|github_pat_\w{20,}|glpat-[\w-]{16,}|nvapi-[\w-]{20,}|xox[abprs]-[\w-]+|AKIA[0-9A-Z]{16}"
-    r"|AIza[\w-]{30,}|(?:(?<![\w-])|(?<=\\[bfnrt]))eyJ[\w-]+\.[\w-]+\.[\w-]+"
+    r"|AIza[\w-]{30,}|eyJ(?:(?<![\w-]eyJ)|(?<=\\[bfnrt]eyJ))[\w-]+\.[\w-]+\.[\w-]+"
 )
 _USERINFO = re.compile(r"(?<=://)[^/\s\"'?#<>]+(?=@)")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+([A-Za-z0-9._~+/=-]{4,})")

@@ -13,14 +13,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import agent, client, scoring, startup, timing
+from benchmarks.speed import agent, client, peer_clients, scoring, startup, timing
 from benchmarks.speed.pacer import NO_COMPILER, compiler, pacing
 from benchmarks.speed.peers import Peers
 from benchmarks.speed.result import Section, table
 
 RESULTS = Path(__file__).parents[1] / "results"
 LIBRARIES = ("aiohttp", "msgspec", "numpy", "openai", "regex", "scipy", "typer")
-PACED = ("client", "timing", "agent")
+PACED = ("client", "timing", "agent", "peers")
 SECTIONS = (*PACED, "startup", "scoring")
 
 
@@ -70,8 +70,8 @@ def _section(name: str, peers: Peers, quick: bool) -> Section:
     if compiler() is None:
         return Section(name, skipped={name: NO_COMPILER})
     with pacing() as pacer:
-        if name == "agent":
-            return agent.run(pacer, peers, quick)
+        if name in ("agent", "peers"):
+            return (agent if name == "agent" else peer_clients).run(pacer, peers, quick)
         return (client if name == "client" else timing).run(pacer, quick)
 
 

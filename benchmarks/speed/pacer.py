@@ -27,6 +27,15 @@ class Pacer:
         rows = (line.split() for line in self.log.read_text().splitlines())
         return {int(row[0]): [int(stamp) / 1e9 for stamp in row[1:]] for row in rows}
 
+    def rates(self, identity: int) -> list[float]:
+        """Chunks a second, from first to last, of every answer with this ID."""
+        found = []
+        for line in self.log.read_text().splitlines():
+            number, _, *stamps = map(int, line.split())
+            if number == identity:
+                found.append((len(stamps) - 1) * 1e9 / (stamps[-1] - stamps[0]))
+        return found
+
 
 def compiler() -> str | None:
     """The C compiler, None where there is none."""

@@ -54,7 +54,7 @@ class Peers:
     def inspect(self, url: str, model: str, trials: int, *, stream: bool) -> dict[str, Any] | str:
         """Wall and CPU seconds of inspect's agent, or why there are none."""
         arguments = [_HERE / "inspect_agent.py", url, model, trials, stream]
-        done = self._run("inspect-ai", "python", arguments)
+        done = self.command("inspect-ai", "python", arguments)
         if isinstance(done, str):
             return done
         line = next((x for x in done["out"].splitlines() if x.startswith("RESULT ")), None)
@@ -62,9 +62,10 @@ class Peers:
 
     def help_seconds(self, name: str, program: str) -> dict[str, Any] | str:
         """Wall and CPU seconds of ``PROGRAM --help``, or why there are none."""
-        return self._run(name, program, ["--help"])
+        return self.command(name, program, ["--help"])
 
-    def _run(self, name: str, program: str, arguments: list[Any]) -> dict[str, Any] | str:
+    def command(self, name: str, program: str, arguments: list[Any]) -> dict[str, Any] | str:
+        """Output, wall and CPU seconds of a peer's program, or why there are none."""
         if self.place is None:
             return "no peers asked for (--peers DIR)"
         path = self.place / name / "bin" / program
@@ -77,6 +78,7 @@ class Peers:
             text=True,
             check=False,
             timeout=60 * MINUTES,
+            env={**os.environ, "HF_HUB_OFFLINE": "1"},
         )
         after = os.times()
         if done.returncode:

@@ -20,7 +20,7 @@ MOST_KEPT = 64 << 20
 """Bytes of a body that are kept; what goes on beyond is passed on all the same."""
 
 PARCEL = 64 << 10
-PARCEL_SECONDS = 0.25
+PARCEL_SECONDS = 0.1
 """Pieces of an answer are handed over when they are so large together, or so old."""
 
 _OURS = frozenset({b"host", b"accept-encoding", b"proxy-connection", b"proxy-authorization"})

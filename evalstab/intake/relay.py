@@ -9,7 +9,6 @@ ends on one side ends on the other in the same way: closed in order, or reset.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import h11
 
 from evalstab.intake.exchange import End
+from evalstab.intake.framing import Body, FramingError
 from evalstab.intake.grouping import route
 from evalstab.intake.passage import RECORDED, Passage, exchange_of, sent_headers
 from evalstab.intake.upstream import MOST_AHEAD, Upstream, hold, reset
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evalstab.intake.proxy import Proxy
 
 LONGEST_HEAD = 256 << 10
+_BLANK = b"\r\n\r\n"
 
 _REFUSAL = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
@@ -38,6 +39,9 @@ class Relay(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._in = h11.Connection(h11.SERVER, LONGEST_HEAD)
         self._out = h11.Connection(h11.CLIENT, LONGEST_HEAD)
+        self._method = b""
+        self._head = bytearray()
+        self._body: Body | None = None
         self._passage: Passage | None = None
         self._tunnel = False
         self._readable = True
@@ -101,17 +105,14 @@ class Relay(asyncio.Protocol):
             self._kept(data, moment)
             return
         try:
-            self._out.receive_data(data)
-            self._read_answer(moment)
-        except h11.ProtocolError as error:
+            self._follow(data, moment)
+        except (h11.ProtocolError, FramingError) as error:
             self._unreadable(data, moment, str(error))
 
     def upstream_lost(self, error: Exception | None) -> None:
         """The upstream has ended the connection: so does the proxy, in the same way."""
-        if error is None and self._readable and not self._tunnel:
-            with contextlib.suppress(h11.ProtocolError):
-                self._out.receive_data(b"")
-                self._read_answer(time.monotonic())
+        if error is None and self._body is not None and self._body.until_close:
+            self._whole()
         self._end("upstream_reset", str(error) if error else None)
         if error is not None:
             reset(self._transport)
@@ -145,6 +146,8 @@ class Relay(asyncio.Protocol):
         exchange = exchange_of(request, where, query, self._proxy.upstream)
         recorded = exchange.method == "POST" and where.path.endswith(RECORDED)
         self._passage = Passage(exchange, self._proxy.scribe if recorded else None)
+        self._out = h11.Connection(h11.CLIENT, LONGEST_HEAD)
+        self._method = request.method
         address = urlsplit(self._proxy.upstream)
         headers = sent_headers(request, address, self._proxy.added(exchange))
         path = self._proxy.path(where.path) + (f"?{query}" if query else "")
@@ -157,25 +160,55 @@ class Relay(asyncio.Protocol):
         if data := self._out.send(event):
             self._upstream.send(data)
 
-    def _read_answer(self, moment: float) -> None:
-        pieces: list[bytes] = []
-        whole = False
-        while (event := self._out.next_event()) not in (h11.NEED_DATA, h11.PAUSED):
-            if isinstance(event, h11.Data):
-                pieces.append(bytes(event.data))
-            elif isinstance(event, h11.Response) and self._passage is not None:
-                self._passage.answers(event, moment)
-            elif isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
-                whole = isinstance(event, h11.EndOfMessage)
-                break
-        if pieces:
-            self._kept(b"".join(pieces), moment)
-        if self._out.their_state is h11.SWITCHED_PROTOCOL:
-            self._tunnel = True
-            self._end("done")
-            if rest := self._in.trailing_data[0]:
-                self._upstream.send(rest)
-        elif whole and self._passage is not None:
+    def _follow(self, data: bytes, moment: float) -> None:
+        """Follow an answer: heads until one is no interim answer, then the body to its end."""
+        while data and not self._tunnel:
+            if self._passage is None:
+                raise FramingError("bytes that nobody asked for")
+            if self._body is None:
+                data = self._head_of(data, moment)
+                continue
+            body, data = self._body.feed(data)
+            if body:
+                self._kept(body, moment)
+            if self._body.ended:
+                self._whole()
+
+    def _head_of(self, data: bytes, moment: float) -> bytes:
+        """Take a head, as far as it is there; returns what stands behind it."""
+        looked = max(len(self._head) - len(_BLANK) + 1, 0)
+        self._head += data
+        end = self._head.find(_BLANK, looked)
+        if end < 0:
+            if len(self._head) > LONGEST_HEAD:
+                raise FramingError("the headers have no end")
+            return b""
+        end += len(_BLANK)
+        head, rest = bytes(self._head[:end]), bytes(self._head[end:])
+        self._head.clear()
+        self._out.receive_data(head)
+        event = self._out.next_event()
+        if isinstance(event, h11.InformationalResponse):
+            if self._out.their_state is h11.SWITCHED_PROTOCOL:
+                self._switched()
+        elif isinstance(event, h11.Response) and self._passage is not None:
+            self._passage.answers(event, moment)
+            self._body = Body(self._method, event.status_code, event.headers)
+            if self._body.ended:
+                self._whole()
+        return rest
+
+    def _switched(self) -> None:
+        """From here on the connection is another protocol's."""
+        self._tunnel = True
+        self._end("done")
+        if rest := self._in.trailing_data[0]:
+            self._upstream.send(rest)
+
+    def _whole(self) -> None:
+        """The answer is whole."""
+        self._body = None
+        if self._passage is not None:
             self._passage.answered_whole = True
             self._next()
 
@@ -189,10 +222,7 @@ class Relay(asyncio.Protocol):
         if passage is None or not (passage.answered_whole and passage.asked_whole):
             return
         self._end("done")
-        if self._out.our_state is not h11.DONE or self._out.their_state is not h11.DONE:
-            return
         rest, _ = self._in.trailing_data
-        self._out.start_next_cycle()
         self._in = h11.Connection(h11.SERVER, LONGEST_HEAD)
         if self._ahead > MOST_AHEAD:
             self.hold(reading=True)
@@ -220,5 +250,8 @@ class Relay(asyncio.Protocol):
     def _end(self, end: End, problem: str | None = None) -> None:
         passage = self._passage
         if passage is not None:
+            if self._head:
+                passage.came(bytes(self._head), time.monotonic())
+                self._head.clear()
             passage.ended("done" if passage.answered_whole else end, problem)
             self._passage = None

@@ -19,11 +19,14 @@ from pathlib import Path
 
 import msgspec
 
-from evalstab.intake.handover import Asked, Frame, Known, Over, Written, packed
+from evalstab.intake.handover import Asked, Frame, Known, Written, packed
 from evalstab.redact import known
 
 MOST_WAITING = 256 << 20
 """Bytes that may wait for the writer; beyond, bodies are passed on and not kept."""
+
+SOON = 0.02
+"""Seconds that frames wait for others to go with them, and are lost where the proxy is killed."""
 
 PATIENCE = 60.0
 """Seconds without a written exchange after which the writer is taken for dead."""
@@ -48,6 +51,7 @@ class Scribe:
     tell: Callable[[str], None] = lambda _: None
     sessions: Counter[str] = field(default_factory=Counter)
     _process: asyncio.subprocess.Process | None = None
+    _frames: list[bytes] = field(default_factory=list)
     _open: dict[int, str] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _known: dict[bytes, bytes] = field(default_factory=dict)
@@ -65,16 +69,24 @@ class Scribe:
         return pipe is not None and pipe.transport.get_write_buffer_size() > MOST_WAITING
 
     def hand_over(self, frame: Frame, session: str = "") -> None:
-        """Give the writer a frame; ``session`` is the one that an exchange's address names."""
-        pipe = self._pipe()
-        if pipe is None:
+        """Give the writer a frame, soon; ``session`` is what an exchange's address names."""
+        if self._pipe() is None:
             return
         if isinstance(frame, Asked):
             self._open[frame.id] = session
-        if isinstance(frame, Asked | Over) and known() is not self._known:
+        if not self._frames:
+            asyncio.get_running_loop().call_later(SOON, self._send)
+        self._frames.append(packed(frame))
+
+    def _send(self) -> None:
+        frames, self._frames = self._frames, []
+        pipe = self._pipe()
+        if pipe is None or not frames:
+            return
+        if known() is not self._known:
             self._known = known()
-            pipe.write(packed(Known(self._known)))
-        pipe.write(packed(frame))
+            frames.insert(0, packed(Known(self._known)))
+        pipe.write(b"".join(frames))
 
     async def quiet(self, session: str, seconds: float) -> None:
         """Wait until all of a session that was asked is written, at most so long."""
@@ -114,6 +126,7 @@ class Scribe:
             yield
         finally:
             assert process.stdin is not None
+            self._send()
             process.stdin.close()
             while not hearing.done():
                 before = len(self._open)
