@@ -158,8 +158,13 @@ class _Reading:
 
 
 def _same(exchange: Exchange) -> bytes | int:
-    """What two requests share where one is the other asked again."""
+    """What two requests share where one is the other asked again.
+
+    Codex sends what it kept of an answer that broke off, so that it is gone on with.
+    """
     messages = _messages(exchange)
+    while len(messages) > 1 and messages[-1].get("role") == "assistant":
+        messages = messages[:-1]
     return msgspec.json.encode(messages) if messages else exchange.seq
 
 
