@@ -28,11 +28,13 @@ def places_of(facts: Facts) -> tuple[tuple[str, ...], dict[str, Places]]:
     """The trials that have a place column, and the places of every candidate in them.
 
     ``stability.trials`` says which trials the entries of ``candidates.*.places`` belong to;
-    without it they belong to all trials or to the valid ones, whichever has as many.
+    without it they belong to all trials or to the valid ones, whichever has as many. A candidate
+    with fewer places than others was not ranked in the rest.
     """
     known = block(facts.stability, "candidates")
     places = {who: _places(entry) for who, entry in known.items() if isinstance(entry, dict)}
     length = max(map(len, places.values()), default=0)
+    places = {who: line + (None,) * (length - len(line)) for who, line in places.items()}
     named = facts.stability.get("trials") or ()
     if len(named) == length:
         return tuple(map(str, named)), places

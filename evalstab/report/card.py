@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean
@@ -16,14 +15,13 @@ from evalstab.report.facts import Facts
 from evalstab.report.headline import Named, headline, with_interval
 from evalstab.report.ladder_speed import speeds_of
 from evalstab.report.ladder_tables import by_size
+from evalstab.report.launch_line import public, shared_launch, shared_rig
 from evalstab.report.page import Answer, BumpData, Curve, CurveData, Trajectory
 from evalstab.series.folder import SeriesFolder
 from evalstab.series.ladder import LadderFile
 
 MAX_LINES = 8
 MAX_RUNGS = 7
-_PATH = re.compile(r"(?<![\w/:.-])~?(?:/[\w.@+-]+){2,}/?|\b[\w.-]+@[\w.-]+")
-_ADDRESS = re.compile(r"\bhttps?://\S+|\b\d{1,3}(?:\.\d{1,3}){3}\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +46,9 @@ def build_card(
 ) -> Card:
     """The card of a scored series.
 
-    Launch line and rig are those of ``origin`` (by default the series itself), with folders,
-    accounts and addresses taken out; what is not known is said to be not captured.
+    Launch line and rig are those of ``origin``, the series that a shared one was made from, as far
+    as they may be shared; without it the series' own, with folders, accounts and addresses taken
+    out. What is not known is said to be not captured.
     """
     trials, places = places_of(facts)
     first, wins = leader(facts), facts.wins
@@ -62,8 +61,8 @@ def build_card(
         title=_title(folder, facts.series.get("model")),
         status=answer.status,
         verdict=labels.sentence(answer.line, 220),
-        launch=_launch(origin or folder),
-        rig=_rig(origin or folder),
+        launch=_launch(origin or folder, share=origin is not None),
+        rig=_rig(origin or folder, share=origin is not None),
         rates=headline(facts),
         plot=BumpData(trials, lines),
         small=_small(
@@ -76,12 +75,15 @@ def build_card(
 
 
 def build_ladder_card(
-    file: LadderFile, result: Json, answer: Answer, control: SeriesFolder, origin: SeriesFolder
+    file: LadderFile,
+    result: Json,
+    answer: Answer,
+    control: SeriesFolder,
+    origin: SeriesFolder | None = None,
 ) -> Card:
     """The card of a ladder: the curve of tau over its rungs.
 
-    Model, launch line and rig are those of the control rung; ``origin`` is that rung as its owner
-    sees it.
+    Model, launch line and rig are those of the control rung; ``origin`` as of ``build_card``.
     """
     rows = result["rungs"]
     sized = by_size(rows)
@@ -89,8 +91,8 @@ def build_ladder_card(
         title=_title(control, None),
         status=answer.status,
         verdict=labels.sentence(answer.line, 220),
-        launch=_launch(origin),
-        rig=_rig(origin),
+        launch=_launch(origin or control, share=origin is not None),
+        rig=_rig(origin or control, share=origin is not None),
         rates=tuple(_rungs(rows)),
         plot=CurveData(
             "active context, tokens" if sized else "trials at once",
@@ -144,7 +146,7 @@ def _small(created: str, *, simulated: bool, what: str) -> str:
     return f"{first}{what} · {labels.name(created)[:10]}"
 
 
-def _launch(folder: SeriesFolder) -> str:
+def _launch(folder: SeriesFolder, *, share: bool) -> str:
     try:
         launch = msgspec.json.decode((folder.root / "launch.json").read_bytes(), type=dict)
     except (OSError, msgspec.MsgspecError):
@@ -152,24 +154,16 @@ def _launch(folder: SeriesFolder) -> str:
     command = launch.get("command")
     if not isinstance(command, str):
         return "not captured"
-    return labels.sentence(public(command), 300)
+    return labels.sentence(shared_launch(command) if share else public(command), 300)
 
 
-def public(command: str) -> str:
-    """A command line without folders, accounts and addresses: of paths the last part is left."""
-    bare = _ADDRESS.sub("…", command[:4000])
-    return _PATH.sub(
-        lambda m: "…" if "@" in m[0] else "…/" + m[0].rstrip("/").rpartition("/")[2], bare
-    )
-
-
-def _rig(folder: SeriesFolder) -> str:
+def _rig(folder: SeriesFolder, *, share: bool) -> str:
     known = folder.file.conditions.get("hardware")
     if isinstance(known, dict):
         known = ", ".join(f"{key} {value}" for key, value in known.items() if value is not None)
     if not isinstance(known, str) or known in ("", "unknown"):
         return "not captured"
-    return labels.sentence(public(known), 200)
+    return labels.sentence(shared_rig(known) if share else public(known), 200)
 
 
 def _mean(places: tuple[float | None, ...]) -> float:

@@ -47,6 +47,8 @@ _NAMED = frozenset({"totals", "candidates", "counts"})
 """Blocks whose keys are candidates."""
 _MODEL_NAME = re.compile(r"[\w.:@+~/\\ -]{1,200}", re.ASCII)
 _RUNG = re.compile(r"(?=.)(?:natural|\d{1,8}(?:\.\d{1,3})?k?)?(?:(?:^|-)c\d{1,4})?")
+_TAG = re.compile(r"[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-[A-Z]{2})?")
+_VERSION = re.compile(r"\d+(?:\.(?:\d+|dev\d+)){0,4}(?:(?:a|b|rc)\d+)?")
 _OURS = re.compile("[a-z][a-z0-9_]*")
 _HELD_BACK = frozenset({"criteria", "excerpt", "detail", "missing", "invalid", "scripts", "kept"})
 
@@ -241,13 +243,13 @@ def _file(file: SeriesFile) -> SeriesFile:
         file,
         id=NAME,
         created=file.created[:10],
-        task={"name": "ranking task", "language": _word(file.task.get("language"))},
+        task={"name": "ranking task", "language": _fitting(_TAG, file.task.get("language"))},
         endpoint={"name": "an endpoint", "simulated": bool(file.endpoint.get("simulated"))},
         work={},
         conditions=conditions,
         settings=settings,
         gate=None,
-        versions={"evalstab": _word(file.versions.get("evalstab"))},
+        versions={"evalstab": _fitting(_VERSION, file.versions.get("evalstab"))},
     )
 
 
@@ -266,6 +268,10 @@ def _model(value: object) -> str | None:
         return None
     path = value.startswith(("/", "~", ".", "\\")) or value.count("/") > 1 or "\\" in value
     return value.replace("\\", "/").rstrip("/").rpartition("/")[2] if path else value
+
+
+def _fitting(pattern: re.Pattern[str], value: object) -> str | None:
+    return value if isinstance(value, str) and pattern.fullmatch(value) else None
 
 
 def _word(value: object) -> str | None:

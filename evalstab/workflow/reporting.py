@@ -91,7 +91,8 @@ class _Series:
         from evalstab.report.card_drawing import draw_card  # noqa: PLC0415
 
         facts = facts_of(self.scores)
-        card = build_card(self.folder, facts, self.report().answer, self.origin)
+        origin = self.origin if self.share else None
+        card = build_card(self.folder, facts, self.report().answer, origin)
         return draw_card(card, "png" if picture == ".png" else "svg")
 
 
@@ -131,7 +132,8 @@ class _Ladder:
 
         answer = self.report().answer
         result = self.file.result or {}
-        card = build_ladder_card(self.file, result, answer, self.control, self.origin)
+        origin = self.origin if self.share else None
+        card = build_ladder_card(self.file, result, answer, self.control, origin)
         return draw_card(card, "png" if picture == ".png" else "svg")
 
 

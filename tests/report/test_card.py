@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from evalstab.report.card import build_card, public
+from evalstab.report.card import build_card
 from evalstab.report.card_drawing import draw_card
 from evalstab.report.facts import facts_of
+from evalstab.report.launch_line import public
 from evalstab.report.model import build_report
 from evalstab.series.folder import SeriesFolder, open_series
 from tests.report.page_cases import PAYLOADS, hostile_series
@@ -45,7 +46,7 @@ def test_model_launch_rig_verdict_ranks_and_rates(tmp_path: Path) -> None:
     assert "The ranking is not reproducible" in told
     assert "person_11, 3× first" in told
     assert "Kendall tau (95 %)\n0.77 (0.54 to 0.89)" in told
-    assert "60.6 tok/s at 61.7k" in told
+    assert "60.6 tok/s at 61.9k" in told
     assert "1 of 5" in told
 
 
