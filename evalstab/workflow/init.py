@@ -30,6 +30,8 @@ PORTS = (8000, 8001, 8080, 8081, 30000, 11434, 1234, 5000, 5001, 8020, 9000)
 
 CONNECT = 0.3
 LIMITS = Limits(page=3.0, total=10.0)
+_PAGE = re.compile(r"/(?:chat/completions|completions|responses|models)$")
+_VERSION = re.compile(r"/v\d+$")
 _NO_CHAT = re.compile(r"embed|rerank|whisper|tts|bge-", re.IGNORECASE)
 
 
@@ -74,20 +76,44 @@ def init(folder: Path, base_url: str | None = None) -> Made:
     path = folder / CONFIG_NAME
     if path.exists():
         raise FolderError(f"{path} exists and is not overwritten: edit it, or move it away")
-    found = [one for url in addresses(base_url) if (one := asked(url)) is not None]
+    found = [one for urls in addresses(base_url) if (one := _first(urls)) is not None]
     if base_url is not None and not found:
         raise UsageError(f"{base_url} does not answer as an OpenAI-compatible API: is it up?")
     write_whole(path, written(found))
     return Made(path, tuple(found))
 
 
-def addresses(base_url: str | None) -> list[str]:
-    """What is asked: the address named, else that of the environment and all open usual ports."""
+def addresses(base_url: str | None) -> list[list[str]]:
+    """What is asked: the address named, else that of the environment and all open usual ports.
+
+    Each stands as the ways to write it, of which the first that answers is taken.
+    """
     if base_url is not None:
-        return [base_url]
+        return [spellings(base_url)]
     named = os.environ.get("EVALSTAB_BASE_URL") or os.environ.get("OPENAI_BASE_URL")
-    local = [f"http://localhost:{port}/v1" for port in PORTS if _listens(port)]
-    return [*([named] if named else []), *(url for url in local if url != named)]
+    known = {_port(named)} if named and is_local(named) else set()
+    local = [[f"http://localhost:{port}/v1"] for port in PORTS if port not in known]
+    open_ones = [urls for urls in local if _listens(_port(urls[0]) or 0)]
+    return [*([spellings(named)] if named else []), *open_ones]
+
+
+def spellings(address: str) -> list[str]:
+    """The base URLs that a user may mean: ``rig1:8000`` and ``…/v1/models`` are understood too."""
+    whole = address.strip().rstrip("/")
+    whole = whole if "://" in whole else f"http://{whole}"
+    base = _PAGE.sub("", whole)
+    return [base] if _VERSION.search(base) else [f"{base}/v1", base]
+
+
+def _port(url: str) -> int | None:
+    try:
+        return urlsplit(url).port
+    except ValueError:
+        return None
+
+
+def _first(urls: Sequence[str]) -> Found | None:
+    return next((one for url in urls if (one := asked(url)) is not None), None)
 
 
 def asked(base_url: str) -> Found | None:
@@ -117,9 +143,14 @@ def written(found: Sequence[Found]) -> str:
         name = _unique(one.name, names)
         names.append(name)
         tables.append(_table(name, one))
-    endpoint = names[0] if names else "sim:steady"
+    asked = [_quoted(name) for name in names or ["sim:steady"]]
+    lines = [
+        f'  {{ task = "eleven-profiles", endpoint = {one}, gate = "nightly" }},' for one in asked
+    ]
     return CONFIG.format(
-        endpoints="\n".join(tables) if tables else NO_SERVER, endpoint=_quoted(endpoint)
+        endpoints="\n".join(tables) if tables else NO_SERVER,
+        series="\n".join(lines),
+        endpoint=asked[0],
     )
 
 

@@ -23,7 +23,7 @@ budget = "6h"                        # no trial begins after it
 # junit = "out/junit.xml"
 # lock = "/run/lock/gpu-rig.lock"    # a lock that other users of the rig take too
 series = [
-  {{ task = "eleven-profiles", endpoint = {endpoint}, gate = "nightly" }},
+{series}
   # {{ task = "eleven-profiles", endpoint = {endpoint}, context = ["16k", "80k"], repeats = 5,
   #   gate = "nightly", baseline = "reports/baselines/NAME" }},
 ]

@@ -11,17 +11,25 @@ from evalstab.endpoint.server_facts import Fact, ServerFacts
 from evalstab.nightly.config import nightly_settings
 from evalstab.settings import read_config
 from evalstab.sim.open import open_sim
-from evalstab.workflow.init import Found, written
+from evalstab.workflow.init import Found, init, spellings, written
 from tests.cli.program import answering, evalstab
 
 
 @pytest.mark.parametrize(
-    ("dialect", "server"), [("vllm", "vllm"), ("llamacpp", "llama.cpp"), ("ollama", "ollama")]
+    ("dialect", "server", "typed"),
+    [
+        ("vllm", "vllm", "/v1"),
+        ("llamacpp", "llama.cpp", ""),
+        ("ik_llamacpp", "ik_llama.cpp", "/"),
+        ("ollama", "ollama", "/v1/chat/completions"),
+        ("sglang", "sglang", "/v1/models"),
+    ],
 )
-def test_a_server_that_is_there_is_written_down(tmp_path: Path, dialect: str, server: str) -> None:
+def test_a_server_that_is_there_is_written_down(
+    tmp_path: Path, dialect: str, server: str, typed: str
+) -> None:
     with open_sim("steady", dialect=dialect) as url:
-        made = evalstab("init", "--base-url", f"{url}/v1", cwd=tmp_path)
-        assert made.returncode == 0, made.stderr
+        init(tmp_path, f"{url}{typed}")
         text = (tmp_path / "evalstab.toml").read_text()
         config = read_config(tmp_path / "evalstab.toml")
         ((name, endpoint),) = config.endpoints.items()
@@ -31,9 +39,29 @@ def test_a_server_that_is_there_is_written_down(tmp_path: Path, dialect: str, se
         assert "# context of one session: " in text
         night = nightly_settings(config, "evalstab.toml")
         assert [entry.endpoint for entry in night.series] == [name]
+
+
+def test_the_file_is_one_that_a_night_can_be_planned_with(tmp_path: Path) -> None:
+    with open_sim("steady") as url:
+        made = evalstab("init", "--base-url", f"{url}/v1", cwd=tmp_path)
+        assert made.returncode == 0, made.stderr
         plan = evalstab("nightly", "--dry-run", cwd=tmp_path)
-        assert plan.returncode == 0, plan.stderr
-        assert plan.stdout.startswith(f"eleven-profiles on {name}: ")
+    assert plan.returncode == 0, plan.stderr
+    assert plan.stdout.startswith("eleven-profiles on sim-steady: ")
+
+
+def test_an_address_is_understood_as_people_write_it() -> None:
+    assert spellings("rig1:8000") == ["http://rig1:8000/v1", "http://rig1:8000"]
+    assert spellings(" https://h/api/v1/ ") == ["https://h/api/v1"]
+    assert spellings("http://h:1/v1/models") == ["http://h:1/v1"]
+
+
+def test_every_server_found_gets_a_series_and_a_name_of_its_own() -> None:
+    facts = ServerFacts(models=("Qwen/Qwen3-30B",))
+    text = written([Found(f"http://localhost:{port}/v1", facts) for port in (8000, 8001)])
+    read = tomllib.loads(text)
+    assert list(read["endpoints"]) == ["qwen3-30b", "qwen3-30b-2"]
+    assert [one["endpoint"] for one in read["nightly"]["series"]] == ["qwen3-30b", "qwen3-30b-2"]
 
 
 def test_without_a_server_the_file_works_with_the_simulated_one(tmp_path: Path) -> None:
