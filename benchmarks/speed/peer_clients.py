@@ -10,9 +10,12 @@ import asyncio
 import json
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from benchmarks.speed import own
@@ -131,6 +134,21 @@ def _guidellm(
     return {"rate": 1000 / gap, "cpu_s": done["cpu_s"]}
 
 
+@contextmanager
+def _served(place: Path) -> Iterator[str]:
+    """The files of a folder over HTTP on loopback."""
+    handler = partial(_Files, directory=str(place))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class _Files(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the benchmark prints tables."""
+
+
 def _llama_benchy(
     pacer: Pacer, peers: Peers, place: Path, model: str, streams: int, chunks: int
 ) -> Reading:
@@ -143,7 +161,6 @@ def _llama_benchy(
         "base-url": pacer.url,
         "model": model,
         "tokenizer": tokenizer,
-        "book-url": book.as_uri(),
         "pp": 16,
         "tg": chunks,
         "runs": 1,
@@ -154,7 +171,9 @@ def _llama_benchy(
     }
     asked = [part for key, value in options.items() for part in (f"--{key}", value)]
     asked += ["--no-warmup", "--skip-coherence", "--no-adapt-prompt"]
-    done = peers.command("llama-benchy", "llama-benchy", asked)
+    with _served(place) as address:
+        asked += ["--book-url", f"{address}/{book.name}"]
+        done = peers.command("llama-benchy", "llama-benchy", asked)
     if isinstance(done, str):
         return done
     found = json.loads(out.read_text())["benchmarks"][0]
