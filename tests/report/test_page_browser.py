@@ -2,67 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page
 
 from evalstab.report.marks import shown
 from evalstab.report.write import page
 from evalstab.series.folder import open_series
 from tests.report.page_cases import PAYLOADS, hostile_series, large_series
 from tests.report.report_cases import five_run
-
-LOOKS = {"light": {"color_scheme": "light"}, "dark": {"color_scheme": "dark"}}
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-
-
-@dataclass
-class Visit:
-    """A page that was opened, and all that it did meanwhile."""
-
-    page: Page
-    requests: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
-
-    def dialog(self, dialog: Dialog) -> None:
-        self.said.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
-
-    def open_trial(self, key: str) -> None:
-        self.page.locator(f'[data-open="{key}"]').click()
-
-    def count(self, selector: str) -> int:
-        return self.page.locator(selector).count()
-
-
-Open = Callable[..., Visit]
-
-
-@pytest.fixture
-def visit(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Opens a page from its text, in a fresh context, and notes what it asks for and says."""
-    contexts = []
-
-    def opened(text: str, **options: Any) -> Visit:
-        file = tmp_path / "opened.html"
-        file.write_text(text, encoding="utf-8")
-        context = browser.new_context(**options)
-        contexts.append(context)
-        seen = Visit(context.new_page())
-        seen.page.on("request", lambda request: seen.requests.append(request.url))
-        seen.page.on("console", lambda message: seen.said.append(message.text))
-        seen.page.on("pageerror", lambda error: seen.said.append(str(error)))
-        seen.page.on("dialog", seen.dialog)
-        seen.page.goto(file.as_uri())
-        return seen
-
-    yield opened
-    for context in contexts:
-        context.close()
+from tests.report.visiting import CONTRAST, LOOKS, PHONE, UNNAMED, Open
 
 
 @pytest.fixture(scope="session")
@@ -231,52 +180,15 @@ def test_text_has_enough_contrast(visit: Open, example: str, look: str) -> None:
         seen.page.wait_for_selector("#panes pre, #panes .call")
         seen.page.locator("[data-code]").first.click()
         seen.page.locator("[data-code]").first.click()
-        found = seen.page.evaluate(_CONTRAST)
+        found = seen.page.evaluate(CONTRAST)
         assert found["texts"] > 100
         assert found["weak"] == []
-
-
-_CONTRAST = """() => {
-  const channels = (c) => c.match(/[\\d.]+/g).map(Number);
-  const light = (c) => {
-    const [r, g, b] = channels(c).slice(0, 3).map((v) => v / 255)
-      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (e) => {
-    for (; e; e = e.parentElement) {
-      const c = getComputedStyle(e).backgroundColor, parts = channels(c);
-      if (parts.length === 3 || parts[3] === 1) return c;
-    }
-    return 'rgb(255, 255, 255)';
-  };
-  const weak = [];
-  let texts = 0;
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const e = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !e.getClientRects().length) continue;
-    texts += 1;
-    const pair = [light(getComputedStyle(e).color), light(behind(e))].sort((a, b) => b - a);
-    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
-    if (ratio < 4.5) weak.push(`${ratio.toFixed(2)} ${e.tagName}.${e.className}`);
-  }
-  return { texts, weak };
-}"""
-
-
-_UNNAMED = """() => {
-  const named = (e) => e.getAttribute('aria-label') || e.alt || e.labels?.length
-    || (e.tagName !== 'SELECT' && e.textContent.trim());
-  return [...document.querySelectorAll('button, select, img, [role=region], a')]
-    .filter((e) => !named(e)).map((e) => e.outerHTML.slice(0, 80));
-}"""
 
 
 def test_every_control_and_picture_has_a_name(visit: Open, example: str) -> None:
     seen = visit(example)
     seen.open_trial("3")
-    unnamed = seen.page.evaluate(_UNNAMED)
+    unnamed = seen.page.evaluate(UNNAMED)
     assert unnamed == []
     twice = seen.page.evaluate(
         "(() => { const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);"
