@@ -97,7 +97,7 @@ def _own(pacer: Pacer, model: str, streams: int, chunks: int) -> Reading:
         if clock.first is not None and clock.last is not None and not clock.unreliable
     ]
     rate = sum(rates) / len(rates) if rates else None
-    return {"rate": rate, "cpu_s": seconds, "says": "; ".join(said)}
+    return {"rate": rate, "cpu_s": seconds, "says": said[-1] if said else ""}
 
 
 def _tokenizer(peers: Peers, name: str, place: Path) -> Path | str:
