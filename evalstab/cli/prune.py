@@ -56,7 +56,8 @@ def command(
         return
     for one in found["series"]:
         size = f"{_size(one['bytes'])} → {_size(one['bytes_after'])}"
-        answer(f"{one['action']:<20} {size:>24}  {one['folder']}")
+        action, _, why = one["action"].partition(": ")
+        answer(f"{action:<18} {size:>22}  {one['folder']}{f': {why}' if why else ''}")
     word = "would be" if dry_run else "are"
     answer(f"{_size(found['bytes'])} {word} now {_size(found['bytes_after'])}")
 
