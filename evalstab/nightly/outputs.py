@@ -20,7 +20,7 @@ from evalstab.workflow.request import Announce
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 STEP_LIMIT = 1024 * 1024
-READABLE = 0o644
+READABLE, ENTERED = 0o644, 0o755
 """The collector of Prometheus, and a CI runner, are other users than the one that ran the night."""
 
 
@@ -68,7 +68,9 @@ def _open_file(path: Path, data: bytes) -> None:
     """Replace a file that others read, in one step, in its own folder."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.parent.is_dir():
+            path.parent.mkdir(parents=True)
+            path.parent.chmod(ENTERED)
         temporary.write_bytes(data)
         temporary.chmod(READABLE)
         temporary.replace(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -137,6 +138,7 @@ def test_a_reader_sees_a_whole_file_at_any_time(
             outputs.write(night, settings, [], complaints.append)
         done.set()
 
+    private = os.umask(0o077)
     writer = threading.Thread(target=write)
     writer.start()
     seen = set()
@@ -144,6 +146,9 @@ def test_a_reader_sees_a_whole_file_at_any_time(
         if (tmp_path / "out" / "e.prom").exists():
             seen.add((tmp_path / "out" / "e.prom").read_bytes())
     writer.join()
+    os.umask(private)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "out" / "e.prom").stat().st_mode & 0o777 == 0o644
     assert len(seen) == 1
     assert seen.pop().endswith(b"\n")
     assert complaints == []

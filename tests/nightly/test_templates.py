@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from tests.cli.program import environment
+from tests.nightly.night_making import write_config
+from tests.text.test_github import commands
 
 DOCS = Path(__file__).parents[2] / "docs" / "nightly"
 LIMITS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 7))
@@ -56,6 +62,75 @@ def test_service_and_timer_are_units() -> None:
     assert timer["Timer"]["Persistent"] == "true"
     assert re.fullmatch(r"\*-\*-\* \d\d:\d\d:\d\d", timer["Timer"]["OnCalendar"])
     assert timer["Install"]["WantedBy"] == "timers.target"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """The program at a path of its own, and a folder with a short night to run it in."""
+    (tmp_path / "srv").mkdir()
+    write_config(
+        tmp_path / "srv", ('{ task = "three-notes", endpoint = "sim:steady", repeats = 1 }',)
+    )
+    place = tmp_path / "evalstab"
+    place.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m evalstab "$@"\n')
+    place.chmod(0o755)
+    return place
+
+
+def _adapted(text: str, program: Path) -> str:
+    """A template with the paths of this machine in place of those it names."""
+    text = text.replace("/usr/local/bin/evalstab", str(program))
+    return text.replace("/srv/evalstab", str(program.parent / "srv"))
+
+
+def _shell(line: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-e", "-c", line],
+        cwd=cwd,
+        env=environment(env),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_lines_of_the_crontab_run_as_they_stand_and_are_silent(program: Path) -> None:
+    lines = (DOCS / "crontab").read_text().splitlines()
+    for line in (line for line in lines if line[:1].isdigit()):
+        done = _shell(_adapted(line.split(None, 5)[5], program), cwd=Path("/"))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert len(list(program.parent.glob("srv/reports/2*/scores.json"))) == 1
+
+
+def test_the_night_of_the_github_job_runs_as_it_stands(program: Path, tmp_path: Path) -> None:
+    night = _yaml("github.yml")["jobs"]["stability"]["steps"][1]
+    summary = tmp_path / "summary.md"
+    done = _shell(
+        night["run"],
+        cwd=Path(_adapted(night["working-directory"], program)),
+        PATH=f"{program.parent}:{os.environ['PATH']}",
+        GITHUB_ACTIONS="true",
+        GITHUB_STEP_SUMMARY=str(summary),
+        GITHUB_WORKSPACE=str(program.parent / "srv"),
+        EVALSTAB_WEBHOOK="",  # a secret that is not set
+    )
+    assert done.returncode == 0, done.stderr
+    assert summary.read_text().startswith("# Night of ")
+    ((level, _, message),) = commands(done.stdout + done.stderr)
+    assert (level, message.endswith("passed (1 of 1 series done)")) == ("notice", True)
+
+
+@pytest.mark.system("systemd-analyze")
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
+def test_systemd_itself_takes_the_units(program: Path, tmp_path: Path) -> None:
+    units = [tmp_path / f"evalstab-nightly.{kind}" for kind in ("service", "timer")]
+    for unit in units:
+        unit.write_text(_adapted((DOCS / unit.name).read_text(), program))
+    told = subprocess.run(
+        ["systemd-analyze", "verify", *map(str, units)], capture_output=True, text=True, check=False
+    )
+    about = [line for line in told.stderr.splitlines() if "evalstab" in line]
+    assert (told.returncode, about) == (0, []), told.stderr
 
 
 @pytest.mark.system("systemd-analyze")
