@@ -11,6 +11,8 @@ from junitparser import JUnitXml
 from evalstab.measures.ladder import ladder_result
 from evalstab.report.ladder_gate import gate_line, passes_up_to
 from evalstab.series.ladder import Rung, open_ladder
+from evalstab.workflow.gates import EXIT_CODES
+from evalstab.workflow.judging import judge_folder
 from tests.cli.program import evalstab
 from tests.report.ladder_cases import STEADY, TORN, Totals, ladder_of
 from tests.report.report_cases import scores_of
@@ -38,14 +40,19 @@ def _ladder(root: Path, *rungs: tuple[str, int | None, int, Totals | None]) -> P
     ],
 )
 def test_the_worst_rung_answers(
-    tmp_path: Path, rungs: tuple[Totals | None, ...], code: int, words: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rungs: tuple[Totals | None, ...],
+    code: int,
+    words: str,
 ) -> None:
     named = zip(("16k", "60k", "80k"), (16_000, 60_000, 80_000), rungs, strict=True)
     cwd = _ladder(tmp_path, *((name, size, 1, totals) for name, size, totals in named))
-    done = evalstab("gate", "ladder", "--gate", "gate.toml", "--junit", "g.xml", cwd=cwd)
-    assert done.returncode == code, done.stderr
-    assert words in done.stdout.splitlines()[0]
-    assert ("evalstab resume ladder" in done.stdout) == (None in rungs)
+    monkeypatch.chdir(cwd)
+    found = judge_folder(Path("ladder"), "gate.toml", print, junit_file=Path("g.xml"))
+    assert EXIT_CODES[found.status] == code
+    assert words in found.lines[0]
+    assert ("  evalstab resume ladder" in found.lines) == (None in rungs)
     suites = [suite.name for suite in JUnitXml.fromfile(str(cwd / "g.xml"))]
     assert sum("gate gate" in name for name in suites) == sum(t is not None for t in rungs)
     page = (cwd / "ladder" / "report.md").read_text(encoding="utf-8")
@@ -55,6 +62,7 @@ def test_the_worst_rung_answers(
 def test_the_verdict_stands_in_the_ladder_and_in_the_json(tmp_path: Path) -> None:
     cwd = _ladder(tmp_path, ("16k", 16_000, 1, STEADY), ("60k", 60_000, 1, TORN))
     done = evalstab("gate", "ladder", "--gate", "gate.toml", "--json", cwd=cwd)
+    assert done.returncode == 5
     document = json.loads(done.stdout)
     gate = document["ladder"]["result"]["gate"]
     assert (gate["status"], gate["gate"]) == ("fail", "gate")

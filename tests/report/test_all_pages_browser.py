@@ -48,7 +48,7 @@ def test_nothing_hostile_is_done(visit: Open, hostile: dict[str, str], kind: str
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("width", [360, pytest.param(1200, marks=pytest.mark.nightly)])
 def test_nothing_needs_sideways_scrolling(
     visit: Open, hostile: dict[str, str], plain: dict[str, str], kind: str, width: int
 ) -> None:

@@ -28,7 +28,7 @@ from tests.report.report_cases import FIVE_RUN
 @contextmanager
 def serving(root: Path) -> Iterator[Server]:
     with Server(root, page_of) as running:
-        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread = threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield running
         running.shutdown()
@@ -85,7 +85,7 @@ def test_scores_of_any_shape_are_told_and_never_end_the_server(reports: Path) ->
     places = list(_places(scores))
     draw = random.Random(20261130)
     with serving(reports) as server:
-        for way in draw.sample(places, 30):
+        for way in draw.sample(places, 20):
             changed = copy.deepcopy(scores)
             _put(changed, way, draw.choice(WRONG))
             (reports / "bad" / "scores.json").write_text(json.dumps(changed))
@@ -214,9 +214,11 @@ def test_names_of_folders_are_text(tmp_path: Path) -> None:
         for key, payload in PAYLOADS.items()
         if key != "marks"
     ]
+    whole = page_of(FIVE_RUN)
     names += [b"caf\xe9\xff", b"a%2fb", b"a?b#c", b"a..%2f..", b"a b\nc", b"\\..\\x", b"a;b&c=d"]
     for name in names:
         shutil.copytree(FIVE_RUN, root / os.fsdecode(name))
+        (root / os.fsdecode(name) / "report.html").write_bytes(whole)
     with serving(root) as server:
         status, index = ask(server, "/")
         assert status == 200
