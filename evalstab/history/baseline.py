@@ -12,7 +12,7 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError, UsageError
-from evalstab.history.rows import JUDGED
+from evalstab.history.rows import JUDGED, variation_of
 from evalstab.series.files import write_json
 from evalstab.series.folder import SERIES_FILE, open_series
 from evalstab.series.ladder import is_ladder, open_ladder
@@ -76,16 +76,22 @@ def _place(reports: Path, root: Path, name: str | None) -> Path:
         file = open_ladder(root) if is_ladder(root) else open_series(root).file
         task, endpoint = file.task, file.endpoint
         plain = [x if isinstance(x, str) else str(x.get("name")) for x in (task, endpoint)]
-        size = "" if is_ladder(root) else f"-{_size(root)}"
+        size = "" if is_ladder(root) else f"-{_condition(root)}"
         wanted = re.sub(r"[^A-Za-z0-9._-]", "-", f"{plain[0]}-{plain[1]}{size}")[:120]
     if not _NAME.match(wanted):
         raise UsageError(f"--name {wanted!r}: letters, digits, dots, dashes and underscores")
     return reports / "baselines" / wanted
 
 
-def _size(root: Path) -> str:
-    context = open_series(root).file.conditions.get("context") or [None]
-    return f"{context[0] / 1000:g}k" if context[0] else "natural"
+def _condition(root: Path) -> str:
+    """Context, and what was declared to differ: each has a baseline of its own."""
+    conditions = open_series(root).file.conditions
+    context = (conditions.get("context") or [None])[0]
+    at_once = int(conditions.get("concurrency") or 1)
+    parts = [f"{context / 1000:g}k" if context else "natural"]
+    parts += [f"{at_once} at once"] if at_once != 1 else []
+    parts += [varied] if (varied := variation_of(conditions)) else []
+    return re.sub(r"[ ,]+", "-", "-".join(parts))
 
 
 def _freeze(root: Path, target: Path) -> list[Path]:

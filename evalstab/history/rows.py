@@ -134,7 +134,7 @@ def _row(folder: SeriesFolder, scores: Json, place: str, stamp: str) -> Row:
         hardware=_word(conditions, "hardware"),
         context=_context(conditions),
         concurrency=_whole(conditions.get("concurrency") or 1),
-        variation=_variation(conditions),
+        variation=variation_of(conditions),
         simulated=bool(file.endpoint.get("simulated")),
         planned=_whole(scores["series"].get("repeats_planned") or file.repeats),
         judged=len(trials),
@@ -194,7 +194,7 @@ def _created(text: str) -> str:
     return known.astimezone(UTC).isoformat(timespec="seconds")
 
 
-def _variation(conditions: Json) -> str:
+def variation_of(conditions: Json) -> str:
     """What was declared to differ from the plain task, in words; empty for nothing."""
     parts = []
     if (conditions.get("groups") or 1) != 1:

@@ -13,7 +13,7 @@ from evalstab.errors import EvalstabError, UsageError, nearest
 from evalstab.gate.keys import find_number
 from evalstab.history.baseline import Baseline, baselines, freeze
 from evalstab.history.drift import BASELINE, LAST, drift_of, told_apart
-from evalstab.history.rows import Row
+from evalstab.history.rows import Row, variation_of
 from evalstab.history.store import open_store
 from evalstab.history.tracks import FOLLOWED, Track, before, tracks_of
 from evalstab.series.files import write_whole
@@ -169,6 +169,7 @@ def _fits(base: Baseline, track: Track) -> bool:
         and work.get("task_digest") == track.key.digest
         and (series.get("context_target") or 0) == track.key.context
         and int(conditions.get("concurrency") or 1) == track.key.concurrency
+        and variation_of(conditions) == track.key.variation
     )
 
 

@@ -79,7 +79,17 @@ def serving(folder: Path) -> Iterator[Server]:
                 extra_groups=[] if root else None,
             )
 
-        made = ("-U", "owner", "-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8", "-N")
+        made = (
+            "-U",
+            "owner",
+            "-A",
+            "scram-sha-256",
+            f"--pwfile={secret}",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "-N",
+        )
         run("initdb", *made)
         options = f"-p {port} -c listen_addresses=127.0.0.1 -k {place} -c fsync=off"
         run("pg_ctl", "-w", "-l", str(place / "log"), "-o", options, "start")

@@ -14,6 +14,7 @@ import pytest
 
 from evalstab.errors import ConfigError, FolderError, UsageError
 from evalstab.history.baseline import freeze
+from evalstab.history.drift import drift_of, told_apart
 from evalstab.history.store import open_store
 from evalstab.history.tracks import tracks_of
 from evalstab.workflow.score import score
@@ -142,6 +143,46 @@ def test_baseline_and_last_night_are_told_apart(scored: Path, tmp_path: Path) ->
     (known,) = known_baselines(tmp_path)
     assert known["name"] == "good"
     assert known["judged"] == track["nights"][0]["judged"]
+
+
+def test_a_baseline_holds_for_its_own_conditions_alone(scored: Path, tmp_path: Path) -> None:
+    plain = night(scored, tmp_path, 1)
+    shuffled = night(scored, tmp_path, 2, shuffle=True, concurrency=4)
+    names = [freeze(place, tmp_path)[0].name for place in (plain, shuffled)]
+    assert names == [
+        "eleven-profiles-sim-drifting-natural",
+        "eleven-profiles-sim-drifting-natural-4-at-once-shuffled",
+    ]
+    found = {track["name"]: track for track in history(Chosen(reports=tmp_path))["tracks"]}
+    assert len(found) == 2
+    for track in found.values():
+        assert track["baseline"]["path"].endswith("shuffled") == ("shuffled" in track["name"])
+
+
+def test_what_compare_calls_worse_is_drift_even_if_nothing_else_was_shown() -> None:
+    quiet = {"answer": "not shown", "difference": -0.59}
+    found = drift_of(
+        {
+            "stability": quiet,
+            "consensus": quiet,
+            "scale": quiet,
+            "criteria": [],
+            "not_worse": {"answer": "no"},
+            "warnings": [],
+            "base": {"id": "b"},
+        }
+    )
+    assert (found["worse"], found["drifted"]) == (True, True)
+    away = told_apart({"baseline": found, "last night": found | {"drifted": False}})
+    assert away.startswith("Away from the baseline (worse by more than 0.10 of tau)")
+
+
+def test_a_copy_of_a_series_is_no_second_night(scored: Path, tmp_path: Path) -> None:
+    shutil.copytree(night(scored, tmp_path, 1), tmp_path / "a-copy")
+    with open_store(tmp_path) as store:
+        first = store.sync()
+        assert [row.folder for row in first] == ["20261101-021700"]
+        assert store.sync() == first == store.rebuild()
 
 
 def test_a_baseline_is_frozen(scored: Path, tmp_path: Path) -> None:
