@@ -6,6 +6,7 @@
     │   ├── TaskError             a task folder, with every mistake in it
     │   ├── ConfigError           evalstab.toml, a gate file, an option's value
     │   └── FolderError           a series folder that cannot be used as asked
+    │       └── DiskError         the disk refused a write: full, read-only, not allowed
     ├── EndpointUnusable          nothing can be measured against this endpoint       exit 4
     └── Interrupted               Ctrl-C or SIGTERM; all finished steps are kept      exit 130
 
@@ -43,6 +44,26 @@ class ConfigError(InputError):
 
 class FolderError(InputError):
     """A folder cannot be used as asked: another series, read-only, full, or not a series."""
+
+
+class DiskError(FolderError):
+    """The disk refused a write; what was written before stays.
+
+    ``where`` says what could not be written and why, ``mend`` what to do about it (None where only
+    another place helps), ``again`` how to go on then.
+    """
+
+    def __init__(
+        self, where: str, mend: str | None, again: str = "give the same command again"
+    ) -> None:
+        self.where, self.mend = where, mend
+        what = f"{mend}, then {again}" if mend else "choose another place with --out"
+        super().__init__(f"{where}: {what}")
+
+    def begun(self, command: str) -> DiskError:
+        """The same error for work that was begun, with the command that goes on with it."""
+        again = f"go on with `{command}`; all finished steps are kept"
+        return DiskError(self.where, self.mend or "mend that", again)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def _read(folder: Path) -> Iterator[Baseline]:
             scores = msgspec.json.decode(place.with_name(SCORES).read_bytes(), type=dict)
             if isinstance(scores["trials"], list) and isinstance(scores["series"], dict):
                 yield Baseline(place.parent, str(about.get("set_at")), scores)
-        except (OSError, msgspec.MsgspecError, KeyError):
+        except (OSError, msgspec.MsgspecError, KeyError, RecursionError):
             continue
 
 
@@ -98,7 +98,7 @@ def _freeze(root: Path, target: Path) -> list[Path]:
     folder = open_series(root)
     try:
         scores = msgspec.json.decode((root / SCORES).read_bytes(), type=dict)
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
         raise FolderError(f"{root} has no scores: run `evalstab score {root}`") from error
     judged = sum(t.get("outcome") in JUDGED for t in scores["trials"])
     if judged < LEAST:

@@ -110,6 +110,7 @@ def row_of(root: Path, reports: Path) -> Row | None:
         TypeError,
         ValueError,
         AttributeError,
+        RecursionError,
     ):
         return None
 

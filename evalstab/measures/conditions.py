@@ -146,7 +146,7 @@ def _unproven(series: SeriesView) -> Iterator[Finding]:
 def _launch(series: SeriesView) -> dict[str, Any] | None:
     try:
         return msgspec.json.decode((series.root / LAUNCH_FILE).read_bytes(), type=dict)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return None
 
 

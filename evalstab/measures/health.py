@@ -61,7 +61,7 @@ def _events(series: SeriesView) -> Iterator[dict[str, Any]]:
 def _event(line: bytes) -> Iterator[dict[str, Any]]:
     try:
         yield msgspec.json.decode(line, type=dict)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return
 
 

@@ -142,7 +142,7 @@ def _spent(root: Path) -> tuple[Json | None, str]:
         spans = [(dict(span["before"]), dict(span["after"])) for span in read["spans"]]
     except FileNotFoundError:
         return None, _NO_METRICS
-    except (OSError, msgspec.MsgspecError, KeyError, TypeError, ValueError):
+    except (OSError, msgspec.MsgspecError, RecursionError, KeyError, TypeError, ValueError):
         return None, f"{METRICS_FILE} cannot be read"
     total: dict[str, float] = {}
     for before, after in spans:

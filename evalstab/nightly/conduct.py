@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
-from evalstab.errors import EndpointUnusable, EvalstabError, Interrupted
+from evalstab.errors import DiskError, EndpointUnusable, EvalstabError, Interrupted
 from evalstab.history.store import rows_of
 from evalstab.nightly import outputs, planning
 from evalstab.nightly.config import Entry, NightlySettings
@@ -76,14 +77,18 @@ def nightly(settings: NightlySettings, people: People, complain: Announce) -> Ni
             night = _walk(night, people, complain, clock)
             now = datetime.now(UTC).isoformat(timespec="seconds")
             night = msgspec.structs.replace(night, ended=now, spent=clock.spent)
+            rows = rows_of(REPORTS, complain)
+            # Ended is what has its pages and was told of: a kill before that is gone on with.
+            outputs.write(night, settings, rows, complain)
             night.write()
         except (Interrupted, KeyboardInterrupt):
             _kept(night.root, clock, settings)
             raise Interrupted(
                 "interrupted: all finished steps are kept; `evalstab nightly` goes on with them"
             ) from None
-        rows = rows_of(REPORTS, complain)
-        outputs.write(night, settings, rows, complain)
+        except DiskError as error:
+            _told(night.root, clock, settings, error)
+            raise error.begun("evalstab nightly") from error
         own = {Path(result.folder) for item in night.items for result in item.results}
         compress_finished(REPORTS, rows, own)
         return night
@@ -201,7 +206,7 @@ def _done(item: Item, people: People, complain: Announce) -> Item:
     people.announce(f"{item.name}{expected}")
     try:
         outcome = _carried(item, people)
-    except Interrupted:
+    except (Interrupted, DiskError):
         raise
     except EvalstabError as error:
         complain(f"{item.settings.endpoint}: {error}")
@@ -237,6 +242,23 @@ def _kept(root: Path, clock: _Clock, settings: NightlySettings) -> None:
         night.write()
         rows = rows_of(REPORTS, _unheard)
         outputs.write(night, settings, rows, _unheard, ended=False)
+
+
+def _told(root: Path, clock: _Clock, settings: NightlySettings, error: DiskError) -> None:
+    """After a full disk: as much of pages and notification as there is room for."""
+    night = unfinished(settings)
+    if night is None or night.root != root:
+        return
+    stopped = {"status": "stopped", "exit_code": error.exit_code, "problem": error.where}
+    items = tuple(
+        msgspec.structs.replace(item, **stopped) if item.status == "running" else item
+        for item in night.items
+    )
+    night = msgspec.structs.replace(night, items=items, spent=clock.spent)
+    with suppress(DiskError):
+        night.write()
+    with suppress(DiskError):
+        outputs.write(night, settings, rows_of(REPORTS, _unheard), _unheard)
 
 
 def _unheard(_line: str) -> None:

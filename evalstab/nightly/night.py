@@ -21,7 +21,7 @@ import msgspec
 from evalstab.chat import Json
 from evalstab.errors import EndpointUnusable
 from evalstab.nightly.config import Entry, NightlySettings
-from evalstab.series.files import disk_error, make_folder, write_json
+from evalstab.series.files import disk_error, make_folder, sweep, write_json
 
 SCHEMA_VERSION = 1
 NIGHT_FILE = "night.json"
@@ -162,7 +162,7 @@ def read_night(path: Path) -> Night | None:
     """A night from its file; None where it cannot be read (a new one is begun then)."""
     try:
         night = msgspec.json.decode(path.read_bytes(), type=Night)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return None
     return night if night.schema_version <= SCHEMA_VERSION else None
 
@@ -184,6 +184,8 @@ def alone(settings: NightlySettings) -> Iterator[None]:
                 raise EndpointUnusable(
                     f"another night holds {place}: nothing was started"
                 ) from error
+        for folder in (FOLDER, *FOLDER.glob("*")):
+            sweep(folder)
         yield
     finally:
         for handle in handles:

@@ -87,7 +87,7 @@ def _told() -> dict[str, str]:
     try:
         stored = msgspec.json.decode((FOLDER / STATE_FILE).read_bytes(), type=dict)
         return {str(name): str(state) for name, state in stored["states"].items()}
-    except (OSError, msgspec.MsgspecError, KeyError, AttributeError):
+    except (OSError, msgspec.MsgspecError, RecursionError, KeyError, AttributeError):
         return {}
 
 

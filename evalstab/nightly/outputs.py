@@ -15,7 +15,7 @@ from evalstab.nightly.notify import notify
 from evalstab.nightly.prometheus import night_metrics
 from evalstab.nightly.summary import summary_page
 from evalstab.redact import scrub_text
-from evalstab.series.files import disk_error, write_whole
+from evalstab.series.files import disk_error, draft_of, write_whole
 from evalstab.workflow.request import Announce
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -66,7 +66,7 @@ def _try(complain: Announce, do: Callable[..., None], path: Path, data: bytes | 
 
 def _open_file(path: Path, data: bytes) -> None:
     """Replace a file that others read, in one step, in its own folder."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = draft_of(path)
     try:
         if not path.parent.is_dir():
             path.parent.mkdir(parents=True)

@@ -34,7 +34,7 @@ def scores_of(folder: str | Path) -> Json | None:
     """The scores of a series; None where they cannot be read."""
     try:
         found: Json = msgspec.json.decode((Path(folder) / SCORES).read_bytes(), type=dict)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return None
     return found
 

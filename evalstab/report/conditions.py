@@ -205,7 +205,7 @@ def _launch(folder: SeriesFolder, facts: Facts) -> str:
     path = folder.root / "launch.json"
     try:
         launch: Json = msgspec.json.decode(path.read_bytes(), type=dict)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return NOT_CAPTURED
     if facts.series.get("simulated"):
         return f"{NOT_CAPTURED}: a simulated endpoint"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from evalstab.errors import FolderError
+from evalstab.errors import DiskError, FolderError
 from evalstab.redact import scrub
+
+_T = TypeVar("_T")
 
 
 def make_folder(path: Path) -> None:
@@ -27,7 +29,7 @@ def write_whole(path: Path, data: bytes | str) -> None:
     Secrets that this process knows are taken out first.
     """
     raw = scrub(data.encode() if isinstance(data, str) else data)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = draft_of(path)
     try:
         make_folder(path.parent)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -41,24 +43,69 @@ def write_whole(path: Path, data: bytes | str) -> None:
         raise disk_error(path, error) from error
 
 
+def read_json(path: Path, kind: type[_T], mend: str) -> _T:
+    """A JSON file of ours as what it must be; FolderError names file, fault and ``mend``."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except OSError as error:
+        fault = error.strerror or str(error)
+    except RecursionError:
+        fault = "it is nested too deeply"
+    except msgspec.MsgspecError as error:
+        fault = str(error)
+    raise FolderError(f"{path} cannot be read: {fault}; {mend}")
+
+
+def draft_of(path: Path) -> Path:
+    """Where this process writes a file before it takes its place."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def sweep(folder: Path) -> None:
+    """Remove the drafts that writers left in this very folder which were killed meanwhile."""
+    for draft in folder.glob(".*.tmp"):
+        writer = draft.name.split(".")[-2]
+        if writer.isdecimal() and len(writer) < 10 and not _is_alive(int(writer)):
+            draft.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a value as indented JSON, whole or not at all (NaN would come out as null)."""
     write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
 
 
-def disk_error(path: Path, error: OSError) -> FolderError:
+_FULL: dict[int, tuple[str, str]] = {
+    errno.ENOSPC: ("the disk is full", "free some space"),
+    errno.EFBIG: ("the file may not grow further", "lift the limit"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space"),
+}
+_FORBIDDEN: dict[int, str] = {
+    errno.EROFS: "the file system is read-only",
+    errno.EACCES: "no permission to write there",
+    errno.EPERM: "not allowed to write there",
+    errno.ENOTDIR: "a parent of this path is a file",
+    errno.EEXIST: "a file stands where a folder is needed",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+def disk_error(path: Path, error: OSError) -> DiskError:
     """The error a user can act on, for what the operating system said about a path."""
-    mends = {
-        errno.ENOSPC: "the disk is full: free some space and run `evalstab resume` on the folder",
-        errno.EFBIG: "the file may not grow further: lift the limit and run `evalstab resume`",
-        errno.EDQUOT: "the disk quota is used up: free some space and run `evalstab resume`",
-        errno.EROFS: "the file system is read-only: choose another place with --out",
-        errno.EACCES: "no permission to write there: choose another place with --out",
-        errno.EPERM: "not allowed to write there: choose another place with --out",
-        errno.ENOTDIR: "a parent of this path is a file: choose another place with --out",
-        errno.EEXIST: "a file stands where a folder is needed: choose another place with --out",
-        errno.ENAMETOOLONG: "the name is too long: choose a shorter one with --out",
-    }
-    other = f"{error.strerror or error}: choose another place with --out"
-    mend = mends.get(error.errno or 0, other)
-    return FolderError(f"cannot write {path}: {mend}")
+    code = error.errno or 0
+    said, mend = _FULL.get(code, (_FORBIDDEN.get(code, error.strerror or str(error)), None))
+    return DiskError(f"cannot write {path}: {said}", mend)
+
+
+def is_refusal(error: OSError) -> bool:
+    """Whether the disk itself refused: it is full, or may not be written to."""
+    return error.errno in _FULL or error.errno == errno.EROFS

@@ -23,7 +23,7 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError
-from evalstab.series.files import disk_error, make_folder, write_json
+from evalstab.series.files import disk_error, make_folder, read_json, sweep, write_json
 from evalstab.trial.record import record_in
 
 SCHEMA_VERSION = 1
@@ -33,6 +33,9 @@ BEFORE = frozenset({"truth.json", "truth.json.new", "calibration"})
 
 STARTING = ".starting"
 """Stands in a folder that was taken for a series until its series.json is written."""
+
+RESTORE = "restore it from a copy, or start a new series"
+"""The mend for a damaged file that nothing can be made from again."""
 
 _TRIAL_NAME = re.compile(r"^(\d{3,6})(?:\.invalid-(\d+))?$")
 
@@ -123,7 +126,10 @@ class SeriesFolder:
     def set_aside(self, trial: TrialFolder) -> None:
         """Keep a spoilt attempt beside the trial, so that the trial can be repeated."""
         target = trial.path.with_name(f"{trial.index:03d}.invalid-{trial.attempt}")
-        trial.path.rename(target)
+        try:
+            trial.path.rename(target)
+        except OSError as error:
+            raise disk_error(target, error) from error
 
 
 def claim(root: Path) -> None:
@@ -156,12 +162,20 @@ def create_series(root: Path, file: SeriesFile, task_folder: Path) -> SeriesFold
     """
     claim(root)
     try:
-        shutil.copytree(task_folder, root / "task", dirs_exist_ok=True)
+        shutil.copytree(task_folder, root / "task", copy_function=_copy, dirs_exist_ok=True)
     except OSError as error:
         raise disk_error(root / "task", error) from error
     write_json(root / SERIES_FILE, file)
     (root / STARTING).unlink(missing_ok=True)
     return SeriesFolder(root, file)
+
+
+def _copy(source: str, target: str) -> str:
+    """Copy a file; DiskError at the first that cannot be written, and not after all of them."""
+    try:
+        return shutil.copy2(source, target)
+    except OSError as error:
+        raise disk_error(Path(target), error) from error
 
 
 def open_series(root: Path) -> SeriesFolder:
@@ -175,10 +189,7 @@ def open_series(root: Path) -> SeriesFolder:
     if not path.is_file():
         what = "does not exist" if not root.exists() else f"holds no {SERIES_FILE}"
         raise FolderError(f"{root} {what}: name a series folder, for example reports/<series>")
-    try:
-        file = msgspec.json.decode(path.read_bytes(), type=SeriesFile)
-    except msgspec.MsgspecError as error:
-        raise FolderError(f"{path} cannot be read: {error}") from error
+    file = read_json(path, SeriesFile, RESTORE)
     if file.schema_version > SCHEMA_VERSION:
         raise FolderError(f"{path} was written by a newer evalstab: upgrade to read it")
     return SeriesFolder(root, file)
@@ -197,6 +208,8 @@ def locked(root: Path) -> Iterator[None]:
         os.close(handle)
         raise FolderError(f"{root} is being written by another evalstab: wait for it") from error
     try:
+        for folder in (root, root / "plots", *(root / "trials").glob("*")):
+            sweep(folder)
         yield
     finally:
         os.close(handle)

@@ -7,6 +7,7 @@ conversation that forgot everything in between.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from evalstab.series.converse import Asking, converse
 from evalstab.series.files import make_folder, write_whole
 from evalstab.series.folder import TrialFolder
 from evalstab.trial.loop import TrialPlan, Watcher, now
-from evalstab.trial.record import Step, TrialEnded, TrialStarted, read_events
+from evalstab.trial.record import Step, TrialEnded, TrialResumed, TrialStarted, read_events
 
 Merge = Callable[[Sequence[Asking], Sequence[TrialFolder]], dict[str, bytes]]
 """The files of the joined trial out of the groups' workspaces; empty where one has no ranking."""
@@ -74,6 +75,9 @@ def _join(folder: TrialFolder, parts: Sequence[TrialFolder], files: dict[str, by
             elif isinstance(event, Step):
                 steps = before + event.number
                 lines.append(_encoder.encode(_moved(event, before, began)))
+            elif isinstance(event, TrialResumed):
+                after = msgspec.structs.replace(event, after_step=before + event.after_step)
+                lines.append(_encoder.encode(after))
             elif isinstance(event, TrialEnded):
                 ended = event
                 seconds = began + event.seconds
@@ -84,6 +88,7 @@ def _join(folder: TrialFolder, parts: Sequence[TrialFolder], files: dict[str, by
     )
     ended = msgspec.structs.replace(ended, at=now(), seconds=seconds)
     lines.append(_encoder.encode(ended))
+    shutil.rmtree(folder.workspace, ignore_errors=True)
     make_folder(folder.workspace)
     for path, data in files.items():
         write_whole(folder.workspace / path, data)

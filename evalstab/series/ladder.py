@@ -15,7 +15,7 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError
-from evalstab.series.files import make_folder, write_json
+from evalstab.series.files import make_folder, read_json, write_json
 from evalstab.series.folder import SERIES_FILE
 
 SCHEMA_VERSION = 1
@@ -104,12 +104,7 @@ def write_ladder(root: Path, file: LadderFile) -> None:
 def open_ladder(root: Path) -> LadderFile:
     """Read ``ladder.json``; FolderError says what is wrong with it."""
     path = root / LADDER_FILE
-    try:
-        file = msgspec.json.decode(path.read_bytes(), type=LadderFile)
-    except OSError as error:
-        raise FolderError(f"{path} cannot be read: {error.strerror}") from error
-    except msgspec.MsgspecError as error:
-        raise FolderError(f"{path} cannot be read: {error}") from error
+    file = read_json(path, LadderFile, "restore it from a copy, or name the folder of a rung")
     if file.schema_version > SCHEMA_VERSION:
         raise FolderError(f"{path} was written by a newer evalstab: upgrade to read it")
     for rung in file.rungs:

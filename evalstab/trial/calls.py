@@ -69,6 +69,6 @@ def _arguments_of(call: ToolCall) -> Json | None:
         return None
     try:
         arguments = msgspec.json.decode(call.arguments or "{}")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     return scrubbed_arguments(arguments) if isinstance(arguments, dict) else None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evalstab.errors import EndpointUnusable
 from evalstab.gate.comparable import require_equal_work
-from evalstab.series.folder import SeriesFolder, create_series, locked, open_series
+from evalstab.series.folder import SeriesFolder, claim, create_series, locked, open_series
 from evalstab.workflow import run as running
 from evalstab.workflow.compare import compare_series, table
 from evalstab.workflow.loop import on_a_loop, resumable
@@ -79,8 +79,9 @@ def _ready(prepared: Prepared, root: Path, people: People, stack: ExitStack) -> 
 
 
 def _begun(prepared: Prepared, root: Path, stack: ExitStack) -> _Side:
-    folder = create_series(root, series_file(prepared), prepared.task.folder)
+    claim(root)
     keep(prepared, root)
+    folder = create_series(root, series_file(prepared), prepared.task.folder)
     stack.enter_context(locked(root))
     return _Side(prepared, folder)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from evalstab.chat import Json
-from evalstab.errors import FolderError
 from evalstab.measures.view import MAX_FILE_BYTES
 from evalstab.series.converse import Asking
-from evalstab.series.folder import SeriesFolder, TrialFolder
+from evalstab.series.files import read_json
+from evalstab.series.folder import RESTORE, SeriesFolder, TrialFolder
 from evalstab.task.brief import opening_messages
 from evalstab.task.grouping import Split, joined_files, split
 from evalstab.task.model import ANSWER_FILE, Task
@@ -89,16 +89,18 @@ class Asker:
         )
 
 
+class _Ballast(msgspec.Struct):
+    """What ``ballast.json`` holds."""
+
+    messages: list[Json]
+
+
 def stored_ballast(folder: SeriesFolder) -> tuple[Json, ...]:
     """The earlier turns that this series sends; empty where there are none."""
     path = folder.root / BALLAST_FILE
     if not path.is_file():
         return ()
-    try:
-        stored = msgspec.json.decode(path.read_bytes(), type=dict)
-        return tuple(stored["messages"])
-    except (msgspec.MsgspecError, KeyError, TypeError) as error:
-        raise FolderError(f"{path} cannot be read: {error}; restore it, or start anew") from error
+    return tuple(read_json(path, _Ballast, RESTORE).messages)
 
 
 def _delivered(workspace: Path, task: Task) -> dict[str, bytes]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-import msgspec
 import numpy as np
 
 from evalstab.chat import Json
@@ -21,7 +20,7 @@ from evalstab.report.comparison import comparison_page, comparison_table
 from evalstab.report.page import PairData
 from evalstab.report.side_by_side import Both
 from evalstab.report.write import PAGE_FILE, draw_all
-from evalstab.series.files import write_json, write_whole
+from evalstab.series.files import read_json, write_json, write_whole
 from evalstab.series.folder import SERIES_FILE, open_series
 from evalstab.series.ladder import require_series
 from evalstab.workflow.score import SCORES, read_scores, score
@@ -100,10 +99,7 @@ def side(path: Path) -> Side:
         scores = read_scores(folder) if (path / SCORES).is_file() else score(path)
         return Side(path, scores, folder.file.work, folder.file.conditions)
     place = path / SCORES if path.is_dir() else path
-    try:
-        scores = msgspec.json.decode(place.read_bytes(), type=dict)
-    except (OSError, msgspec.DecodeError) as error:
-        raise FolderError(f"{path} is neither a series folder nor scores: {error}") from error
+    scores = read_json(place, dict, f"{path} is neither a series folder nor scores")
     if not isinstance(scores.get("trials"), list) or not isinstance(scores.get("series"), dict):
         raise FolderError(f"{place} holds no scores of a series")
     scores.setdefault("verdict", {})

@@ -34,5 +34,5 @@ def _earlier(root: Path) -> list[Json]:
     try:
         stored = msgspec.json.decode((root / METRICS_FILE).read_bytes(), type=dict)
         return list(stored["spans"])
-    except (OSError, msgspec.MsgspecError, KeyError, TypeError):
+    except (OSError, msgspec.MsgspecError, RecursionError, KeyError, TypeError):
         return []

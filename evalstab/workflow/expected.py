@@ -155,6 +155,6 @@ def _local_config(server: ServerFacts) -> Json | None:
         return None
     try:
         found = msgspec.json.decode((Path(name) / "config.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from evalstab.chat import Json
 from evalstab.errors import FolderError
 from evalstab.gate.looks import require_possible
@@ -15,7 +13,7 @@ from evalstab.gate.policy import Policy, load_policy, parse_policy, require_know
 from evalstab.gate.verdict import Circumstances, judge
 from evalstab.measures.score import Judge
 from evalstab.report.lost import OVERFLOW, lost_trials, side_of_loss, told_loss
-from evalstab.series.files import write_json
+from evalstab.series.files import read_json, write_json
 from evalstab.series.folder import SeriesFolder
 from evalstab.settings import read_config
 from evalstab.task.load import load_task
@@ -49,11 +47,13 @@ def gate_of(folder: SeriesFolder) -> Chosen | None:
     """The gate that a series is judged by: the one chosen last, else that of its beginning."""
     path = folder.root / GATE_FILE
     if path.is_file():
+        stored: Json = read_json(path, dict, "remove it, and name the gate again")
         try:
-            stored: Json = msgspec.json.decode(path.read_bytes(), type=dict)
             return Chosen(parse_policy(stored["policy"], str(path)), int(stored["chosen_after"]))
-        except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
-            raise FolderError(f"{path} cannot be read: {error}; remove it") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise FolderError(
+                f"{path} cannot be read: {error}; remove it, and name the gate again"
+            ) from error
     if folder.file.gate is None:
         return None
     return Chosen(parse_policy(folder.file.gate, f"{folder.root}/series.json: gate"))

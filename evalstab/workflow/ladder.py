@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -13,9 +12,10 @@ from typing import Any
 import msgspec
 
 from evalstab.chat import Json
-from evalstab.errors import EndpointUnusable
-from evalstab.series.folder import SERIES_FILE, locked
+from evalstab.errors import EndpointUnusable, FolderError
+from evalstab.series.folder import RESTORE, SERIES_FILE, locked
 from evalstab.series.ladder import (
+    LADDER_FILE,
     LadderFile,
     Rung,
     create_ladder,
@@ -84,7 +84,7 @@ def resume_ladder(
     """Go on with a ladder: unfinished rungs, then those that were not begun."""
     file = open_ladder(root)
     people = replace(people, announce=once(people.announce))
-    request = replace(_restored(file.request), own_seed=file.seed, early_stop=early_stop)
+    request = replace(_restored(root, file.request), own_seed=file.seed, early_stop=early_stop)
     if repeats is not None or gate is not None:
         again = tuple(msgspec.structs.replace(rung, status="planned") for rung in file.rungs)
         write_ladder(root, msgspec.structs.replace(file, rungs=again))
@@ -130,7 +130,8 @@ def _walk(root: Path, request: RunRequest, people: People) -> Outcome:
                 _note(root, rung, outcome)
                 if outcome.exit_code == EndpointUnusable.exit_code:
                     break
-                learnt = learnt_from(root / rung.name) or learnt
+            # A rung that was done before an interruption teaches the next one just as well.
+            learnt = learnt_from(root / rung.name) or learnt
         scores = score_ladder(root, anew=False)
     return _outcome(root, scores)
 
@@ -229,16 +230,10 @@ def _stored(request: RunRequest) -> Json:
     return stored
 
 
-def _restored(stored: Json) -> RunRequest:
-    def value(key: str, found: Any) -> Any:
-        if key in ("out", "against") and found is not None:
-            return Path(found)
-        return tuple(found) if isinstance(found, list) else found
-
-    known = dict(_known(stored))
-    return RunRequest(**{key: value(key, found) for key, found in known.items()})
-
-
-def _known(stored: Json) -> Iterator[tuple[str, Any]]:
-    names = RunRequest.__dataclass_fields__
-    return ((key, found) for key, found in stored.items() if key in names)
+def _restored(root: Path, stored: Json) -> RunRequest:
+    """What was asked for when the ladder began; FolderError where the file does not say it."""
+    try:
+        return msgspec.convert(stored, RunRequest, dec_hook=lambda kind, found: kind(found))
+    except (msgspec.ValidationError, TypeError) as error:
+        told = f"{root / LADDER_FILE} does not say what was asked for ({error})"
+        raise FolderError(f"{told}; {RESTORE}") from error

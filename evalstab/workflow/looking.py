@@ -144,22 +144,23 @@ def judged_so_far(folder: SeriesFolder) -> int:
 
 def _outcome(record: Path) -> str | None:
     """How a trial ended by the last line of its record; None where it has not or is to go on."""
-    last = _last_line(record)
     try:
-        event = msgspec.json.decode(last)
-    except msgspec.DecodeError:
+        event = msgspec.json.decode(_last_line(record), type=dict)
+    except (msgspec.MsgspecError, RecursionError):
         return None
     outcome = event.get("outcome") if event.get("type") == "trial_ended" else None
     return None if outcome == "aborted" else outcome
 
 
 def _last_line(record: Path) -> bytes:
+    """The last line, empty where it is torn: then it is no event, whatever stands in it."""
     with opened(record) as file:
         if record.suffix != COMPRESSED:
             file.seek(max(0, record.stat().st_size - LAST_LINE))
-            return file.read().rstrip(b"\n").rpartition(b"\n")[2]
-        *_, last = file
-        return last.rstrip(b"\n")
+            end = file.read()
+        else:
+            *_, end = (b"", *file)
+    return end[:-1].rpartition(b"\n")[2] if end.endswith(b"\n") else b""
 
 
 async def verdict_now(folder: SeriesFolder, policy: Policy) -> Json:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evalstab.errors import Interrupted
+from evalstab.errors import DiskError, Interrupted
+from evalstab.series.files import disk_error, is_refusal
 from evalstab.series.folder import SERIES_FILE
 from evalstab.series.ladder import is_ladder
 
@@ -41,17 +42,36 @@ def on_a_loop(work: Coroutine[Any, Any, _T]) -> _T:
 
 @contextmanager
 def resumable(root: Path) -> Iterator[None]:
-    """An interruption within says how to go on with what stands in ``root``; the outermost one
-    has the last word, so that a ladder is named and not its rung."""
+    """An interruption or a full disk within says how to go on with what stands in ``root``; the
+    outermost one has the last word, so that a ladder is named and not its rung."""
     try:
         yield
     except (KeyboardInterrupt, Interrupted):
         raise Interrupted(_how_to_go_on(root)) from None
+    except DiskError as error:
+        raise _on_the_disk(error, root) from error
+    except OSError as error:
+        if not is_refusal(error):
+            raise
+        raise _on_the_disk(disk_error(Path(error.filename or root), error), root) from error
+
+
+def _is_begun(root: Path) -> bool:
+    return is_ladder(root) or (root / SERIES_FILE).is_file()
+
+
+def _on_the_disk(error: DiskError, root: Path) -> DiskError:
+    place = shlex.quote(str(root))
+    if _is_begun(root):
+        return error.begun(f"evalstab resume {place}")
+    if root.is_dir():
+        return DiskError(error.where, error.mend, f"give the same command with `--out {place}`")
+    return error
 
 
 def _how_to_go_on(root: Path) -> str:
     place = shlex.quote(str(root))
-    if is_ladder(root) or (root / SERIES_FILE).is_file():
+    if _is_begun(root):
         return f"interrupted: all finished steps are kept; go on with `evalstab resume {place}`"
     if root.is_dir():
         return f"interrupted before the series began: give the same command with `--out {place}`"

@@ -81,9 +81,7 @@ async def _serve(proxy: Proxy, port: int, ready: Callable[[str], None]) -> None:
             with contextlib.suppress(asyncio.CancelledError):
                 await stopped.wait()
     except NotWritten as error:
-        raise FolderError(
-            f"{error}. Mend that, and let the agent ask again"
-        ) from error
+        raise FolderError(f"{error}. Mend that, and let the agent ask again") from error
     except OSError as error:
         raise EndpointUnusable(
             f"cannot listen on port {port}: {error.strerror or error}. Choose another with --port"

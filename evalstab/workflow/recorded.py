@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError
-from evalstab.series.folder import SeriesFolder
+from evalstab.series.folder import RESTORE, SERIES_FILE, SeriesFolder
 from evalstab.settings import EndpointSettings, read_config
 from evalstab.task.load import load_task
 from evalstab.workflow.prepare import Prepared, configured, work_of
@@ -16,6 +16,15 @@ from evalstab.workflow.secrets import as_written, remember_secrets, with_secrets
 
 def recorded(folder: SeriesFolder, repeats: int | None = None) -> Prepared:
     """The prepared request of an existing series; FolderError names what has changed since."""
+    try:
+        return _recorded(folder, repeats)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        where = folder.root / SERIES_FILE
+        raise FolderError(f"{where} does not say what it must ({said}); {RESTORE}") from error
+
+
+def _recorded(folder: SeriesFolder, repeats: int | None) -> Prepared:
     file = folder.file
     overrides = file.task.get("overrides", {})
     task = load_task(folder.task_folder, overrides)

@@ -40,24 +40,6 @@ def events(series: Path) -> list[dict[str, Any]]:
     return found
 
 
-def steps(series: Path) -> list[tuple[str, int]]:
-    """Trial and number of every step on disk."""
-    return [(e["trial"], e["number"]) for e in events(series) if e["type"] == "step"]
-
-
-def comparable(series: Path) -> dict[str, Any]:
-    """What must not depend on interruptions: judgements, findings, lengths; not times."""
-    scores = json.loads((series / "scores.json").read_text())
-    keep = (
-        "index", "outcome", "steps", "ranking", "totals", "winner", "deliverables", "reasoning",
-        "language", "tool_calls", "active_context_tokens", "finding_counts",
-    )  # fmt: skip
-    return {
-        "trials": [{key: trial[key] for key in keep} for trial in scores["trials"]],
-        "stability": scores["stability"],
-    }
-
-
 def begin(
     folder: Path, *arguments: str, env: Mapping[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
@@ -71,12 +53,6 @@ def begin(
         stdin=subprocess.DEVNULL,
         start_new_session=True,
     )
-
-
-def kill_all(process: subprocess.Popen[bytes]) -> None:
-    """SIGKILL to the command alone, as an OOM killer would; its helpers end by themselves."""
-    process.send_signal(signal.SIGKILL)
-    process.wait()
 
 
 def free_port() -> int:

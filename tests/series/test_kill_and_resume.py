@@ -1,19 +1,16 @@
-"""A kill at any moment costs at most the step in flight; the resumed series is the same series."""
+"""A series is gone on with as it was begun: from torn records, under the same conditions, alone."""
 
 from __future__ import annotations
 
 import json
-import random
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.cli.program import environment, evalstab
+from tests.series.kills import steady_part
 
 TASK = "three-notes"
 REPEATS = 3
@@ -36,40 +33,6 @@ def _undisturbed(folder: Path) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     scores: dict[str, Any] = json.loads(done.stdout)
     return scores
-
-
-def _events(series: Path) -> list[dict[str, Any]]:
-    events = []
-    for record in sorted(series.glob("trials/*/events.jsonl")):
-        for line in record.read_bytes().split(b"\n")[:-1]:
-            events.append({"trial": record.parent.name, **json.loads(line)})
-    return events
-
-
-def _steps(series: Path) -> list[tuple[str, int]]:
-    return [(e["trial"], e["number"]) for e in _events(series) if e["type"] == "step"]
-
-
-def _comparable(scores: dict[str, Any]) -> dict[str, Any]:
-    """What must not depend on interruptions: judgements, findings, lengths; not times."""
-    keep = (
-        "index",
-        "outcome",
-        "steps",
-        "ranking",
-        "totals",
-        "winner",
-        "deliverables",
-        "reasoning",
-        "language",
-        "tool_calls",
-        "active_context_tokens",
-        "finding_counts",
-    )
-    return {
-        "trials": [{key: trial[key] for key in keep} for trial in scores["trials"]],
-        "stability": scores["stability"],
-    }
 
 
 def _start(series: Path) -> subprocess.Popen[bytes]:
@@ -95,48 +58,6 @@ def _start(series: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def _kill_at(series: Path, moment: float) -> None:
-    """Start a series and kill it once a share of its events is on disk (or before the first)."""
-    running = _start(series)
-    wanted = int(moment * 18)
-    deadline = time.monotonic() + 60
-    while running.poll() is None and time.monotonic() < deadline:
-        if series.exists() and len(_events(series)) >= wanted:
-            break
-        time.sleep(0.002)
-    running.send_signal(signal.SIGKILL)
-    running.wait()
-
-
-def _check(folder: Path, moments: list[float]) -> None:
-    reference = _comparable(_undisturbed(folder / "undisturbed"))
-    for number, moment in enumerate(moments):
-        series = folder / f"killed-{number}"
-        _kill_at(series, moment)
-        if not (series / "series.json").exists():
-            continue
-        before = _events(series)
-        done = evalstab("resume", series, "--json", cwd=folder)
-        assert done.returncode == 0, done.stderr
-        after = _events(series)
-        for trial in {event["trial"] for event in before}:
-            old = [event for event in before if event["trial"] == trial]
-            new = [event for event in after if event["trial"] == trial]
-            assert new[: len(old)] == old
-        assert len(_steps(series)) == len(set(_steps(series)))
-        assert _comparable(json.loads(done.stdout)) == reference
-
-
-def test_a_killed_series_resumes_to_the_same_scores(tmp_path: Path) -> None:
-    _check(tmp_path, [0.0, 0.2, 0.45, 0.7, 0.95])
-
-
-@pytest.mark.nightly
-def test_a_series_killed_at_a_hundred_moments(tmp_path: Path) -> None:
-    dice = random.Random(20260101)
-    _check(tmp_path, [dice.random() for _ in range(100)])
-
-
 def test_a_torn_last_line_is_dropped_on_resuming(tmp_path: Path) -> None:
     reference = _undisturbed(tmp_path / "whole")
     series = tmp_path / "whole"
@@ -146,7 +67,7 @@ def test_a_torn_last_line_is_dropped_on_resuming(tmp_path: Path) -> None:
     done = evalstab("resume", series, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     scores = json.loads(done.stdout)
-    assert _comparable(scores) == _comparable(reference)
+    assert steady_part(scores) == steady_part(reference)
     assert [trial["resumed"] for trial in scores["trials"]] == [False, True, False]
 
 
