@@ -19,7 +19,10 @@ _LONGEST_MARK = 2000
 
 _PREFIX = re.compile(r"^/s/([^/]{1,200})(/.*|$)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
-_HEADERS = ("x-session-id", "x-session-affinity", "session-id", "session_id", "thread-id")
+_HEADERS = (
+    "x-session-id", "x-session-affinity", "x-claude-code-session-id", "session-id", "session_id",
+    "thread-id",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

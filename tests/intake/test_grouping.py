@@ -29,6 +29,8 @@ def test_a_path_names_its_session_and_nothing_else_changes() -> None:
 def test_agents_name_their_sessions() -> None:
     assert named_session({"x-session-id": "ses_1"}, {}) == "ses_1"
     assert named_session({"session-id": "a"}, {}) == "a"
+    user = {"metadata": {"user_id": "device_id:" + "0" * 90 + "session_id:d"}}
+    assert named_session({"x-claude-code-session-id": "d"}, user) == "d"
     assert named_session({}, {"prompt_cache_key": "b"}) == "b"
     assert named_session({}, {"metadata": {"user_id": "c"}}) == "c"
     assert named_session({}, _body()) is None
