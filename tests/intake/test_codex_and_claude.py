@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -107,6 +109,105 @@ def test_a_rewound_branch_is_left_out_and_parallel_calls_are_kept(tmp_path: Path
     session = _one(list(claude_code.sessions(path)))
     assert [len(step.results) for step in session.steps] == [2, 0]
     assert session.answer == "B, A"
+
+
+def test_lines_of_other_kinds_stand_in_the_chain_of_a_transcript(tmp_path: Path) -> None:
+    path = _claude(
+        tmp_path,
+        _line("u1", None, "user", "Rank them."),
+        {"uuid": "t1", "parentUuid": "u1", "type": "attachment", "attachment": {"type": "skills"}},
+        _line("a1", "t1", "assistant", [{"type": "text", "text": "B, A"}], stop="end_turn"),
+    )
+    session = _one(list(claude_code.sessions(path)))
+    assert session.prompt == "Rank them."
+    assert session.answer == "B, A"
+
+
+def _api_error(id_: str, parent: str, text: str) -> dict[str, object]:
+    said = [{"type": "text", "text": text}]
+    return _line(id_, parent, "assistant", said, stop="stop_sequence", isApiErrorMessage=True)
+
+
+def test_what_came_of_an_answer_belongs_to_the_error_that_ended_it(tmp_path: Path) -> None:
+    path = _claude(
+        tmp_path,
+        _line("u1", None, "user", "Rank them."),
+        _line("a1", "u1", "assistant", [{"type": "thinking", "thinking": "List the"}]),
+        _api_error("e1", "a1", "API Error: 500 CUDA error: out of memory"),
+    )
+    session = _one(list(claude_code.sessions(path)))
+    (step,) = session.steps
+    assert step.attempts[0].reply is not None
+    assert step.attempts[0].reply.reasoning == "List the"
+    assert session.ended.outcome in ("failed", "invalid")
+
+
+def test_what_claude_code_says_itself_is_no_error_of_the_server(tmp_path: Path) -> None:
+    path = _claude(
+        tmp_path,
+        _line("u1", None, "user", "Rank them."),
+        _line("a1", "u1", "assistant", [{"type": "thinking", "thinking": "So."}], stop="tool_use"),
+        _api_error("e1", "a1", "The model's tool call could not be parsed (retry also failed)."),
+    )
+    session = _one(list(claude_code.sessions(path)))
+    assert _codes(session) == [["tool.missing_call"]]
+
+
+def _rollout(folder: Path, *payloads: tuple[str, Mapping[str, Any]]) -> Session:
+    path = folder / "rollout-x.jsonl"
+    lines = [
+        {"timestamp": f"2026-11-30T01:20:{number:02}Z", "type": kind, "payload": payload}
+        for number, (kind, payload) in enumerate(payloads)
+    ]
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    return _one(list(codex.sessions(path)))
+
+
+BEGUN = ("event_msg", {"type": "task_started"})
+USAGE = {"input_tokens": 900, "output_tokens": 20, "total_tokens": 920}
+
+
+def _call(id_: str, arguments: str, output: str) -> list[tuple[str, Mapping[str, Any]]]:
+    call = {"type": "function_call", "name": "exec_command", "call_id": id_, "arguments": arguments}
+    answer = {"type": "function_call_output", "call_id": id_, "output": output}
+    return [("response_item", call), ("response_item", answer)]
+
+
+def test_a_turn_without_an_end_was_ended_with_its_program(tmp_path: Path) -> None:
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "B"}],
+    }
+    session = _rollout(tmp_path, BEGUN, ("response_item", said))
+    assert session.ended.outcome == "aborted"
+    done = ("event_msg", {"type": "task_complete"})
+    assert _rollout(tmp_path, BEGUN, ("response_item", said), done).ended.outcome == "completed"
+
+
+def test_arguments_that_a_tool_missed_are_malformed(tmp_path: Path) -> None:
+    missed = "failed to parse function arguments: missing field `cmd` at line 1 column 2"
+    session = _rollout(tmp_path, *_call("one", "{}", missed))
+    assert _codes(session) == [["tool.malformed_arguments"]]
+
+
+def test_equal_counts_of_two_answers_are_both_told(tmp_path: Path) -> None:
+    records = [
+        ("token_usage_record", {"usage": USAGE, "thread_token_usage": {"total_tokens": total}})
+        for total in (920, 1840)
+    ]
+    first, second = _call("one", '{"cmd": "ls"}', "a"), _call("two", '{"cmd": "ls"}', "a")
+    session = _rollout(tmp_path, first[0], records[0], first[1], second[0], records[1], second[1])
+    assert [step.reply.usage is not None for step in session.steps if step.reply] == [True, True]
+
+
+def test_what_came_before_a_failure_belongs_to_it(tmp_path: Path) -> None:
+    thought = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "List the"}]}
+    error = {"message": "stream disconnected before completion", "codex_error_info": "other"}
+    ended = ("event_msg", {"type": "task_complete", "error": error})
+    session = _rollout(tmp_path, BEGUN, ("response_item", thought), ended)
+    assert _codes(session) == [["stream.dropped"]]
+    assert session.steps[0].attempts[0].reply is not None
 
 
 def test_exchanges_of_the_proxy_are_steps() -> None:
