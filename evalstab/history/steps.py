@@ -50,7 +50,7 @@ def steps(values: Sequence[float], alpha: float = ALPHA) -> tuple[Step, ...]:
     numbers = np.asarray(values, dtype=np.float64)
     first = max(0, len(numbers) - LONGEST)
     found = _split(numbers[first:], first, alpha)
-    places = [0, *(at for at, _ in found), len(numbers)]
+    places = [first, *(at for at, _ in found), len(numbers)]
     return tuple(
         Step(
             at=at,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -65,7 +66,8 @@ def drawn(found: Json, reports: Path = REPORTS) -> list[Path]:
     made = []
     for track in found["tracks"]:
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", track["name"])[:120]
-        place = reports / PAGES / f"{name}-{track['digest'][:6]}.svg"
+        own = hashlib.sha256(f"{track['name']} {track['digest']}".encode()).hexdigest()
+        place = reports / PAGES / f"{name}-{own[:6]}.svg"
         write_whole(place, trend_plot(_trend(track)))
         made.append(place)
     return made
