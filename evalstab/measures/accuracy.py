@@ -19,7 +19,8 @@ def compute(trial: TrialView) -> Measured:
     found = Measured()
     truth, ranking = trial.task.truth, trial.ranking
     if truth is None or ranking is None:
-        reason = "no ranking was delivered" if truth else "the task has no known truth"
+        undelivered = trial.open_reason or "no ranking was delivered"
+        reason = undelivered if truth else "the task has no known truth"
         put(found.values, "accuracy", None, reason)
         return found
     values: dict[str, Any] = {}

@@ -53,7 +53,7 @@ def put_ranking(values: dict[str, Any], ranking: StatedRanking) -> None:
 
 def _why_none(trial: TrialView) -> str:
     path = trial.task.ranking.path
-    return trial.delivered.invalid.get(path, f"{path} was not written")
+    return trial.open_reason or trial.delivered.invalid.get(path, f"{path} was not written")
 
 
 def _top(ranking: StatedRanking) -> float | None:

@@ -122,8 +122,19 @@ class TrialView:
         return check_deliverables(self.task, self.files)
 
     @property
+    def open_reason(self) -> str | None:
+        """Why what stands in the workspace is not the trial's last word; None where it is."""
+        if self.damage is not None:
+            return "the record is damaged: the trial counts as one that has not ended"
+        if self.ended is None or self.ended.outcome == "aborted":
+            return "the trial has not ended"
+        return "the attempt was spoilt" if self.ended.outcome == "invalid" else None
+
+    @property
     def ranking(self) -> StatedRanking | None:
-        """The declared ranking, None where none could be read."""
+        """The declared ranking; None where none could be read, or the trial has not ended."""
+        if self.open_reason is not None:
+            return None
         return self.delivered.rankings.get(self.task.ranking.path)
 
     @cached_property

@@ -38,7 +38,7 @@ def answer(facts: Facts) -> Answer:
     if not facts.valid:
         return Answer("invalid" if facts.trials else status, _nothing(facts), ())
     if len(facts.valid) < facts.planned and status in ("none", "invalid", "undecided"):
-        line = f"{len(facts.valid)} of {facts.planned} trials valid, no verdict."
+        line = f"{len(facts.valid)} of {facts.planned} valid, no verdict."
         if status == "undecided":
             line = f"{line} {_verdict_line(facts, verdict, status)}"
     elif status == "none":
@@ -87,7 +87,7 @@ def _nothing(facts: Facts) -> str:
     if not facts.trials:
         return "No trial has finished: nothing can be said about the model."
     return (
-        f"0 of {facts.planned} trials valid, no verdict: every attempt was spoilt by something "
+        f"0 of {facts.planned} valid, no verdict: every attempt was spoilt by something "
         "other than the model."
     )
 

@@ -203,7 +203,7 @@ def test_a_partial_series_has_no_verdict(tmp_path: Path) -> None:
         "attrition": {"server.dead": 2},
     }
     report = build_report(folder_at(tmp_path), scores)
-    assert report.answer.line == "2 of 5 trials valid, no verdict."
+    assert report.answer.line == "2 of 5 valid, no verdict."
     assert report.answer.points[0].startswith("Judgement: The first place was the same")
     assert [cells[1] for cells in table(report, "Trials").rows] == [
         "completed", "completed", "invalid", "not run", "not run",
@@ -216,7 +216,7 @@ def test_no_trial_and_only_spoilt_trials(tmp_path: Path) -> None:
     folder, scores = folder_at(tmp_path), scores_of([[None] * 3] * 2)
     for trial in scores["trials"]:
         trial["outcome"] = "invalid"
-    assert build_report(folder, scores).answer.line.startswith("0 of 2 trials valid, no verdict")
+    assert build_report(folder, scores).answer.line.startswith("0 of 2 valid, no verdict")
     scores["trials"] = []
     assert build_report(folder, scores).answer.line == (
         "No trial has finished: nothing can be said about the model."
