@@ -45,10 +45,10 @@ def scan_languages(
 
     Kind "language". Sure: at least 40 letters, both detectors agree, and it is running text, not
     a list of terms. Probable: 20 to 39 letters with a wide margin, lists of terms, clauses
-    inside a sentence, and languages that only one detector knows. Neighbouring
-    sentences of one language on one line are one span. Sentences in a script that is not
-    allowed are left to `scan_scripts`. What stood in an input, up to a few words, is marked as
-    copied. Expected languages unknown to the detectors give no spans.
+    inside a sentence, and languages that only one detector knows. Neighbouring sentences of one
+    language on one line are one span, sure if short ones have 40 letters together. Sentences in
+    a script that is not allowed are left to `scan_scripts`. What stood in an input, up to a few
+    words, is marked as copied. Expected languages unknown to the detectors give no spans.
     """
     if _detector_tag(expectation.primary) not in detectable():
         return []
@@ -124,6 +124,11 @@ class _Verdict:
     words: tuple[str, ...]
     votes: int
     clause: bool = False
+
+    @property
+    def short(self) -> bool:
+        """Whether nothing but its length keeps it from being sure, or it is made of such."""
+        return self.votes == 2 and not self.clause and _letters(self.words) < SURE_LETTERS
 
 
 def _judge(
@@ -248,9 +253,10 @@ def _joined(text: str, verdicts: list[_Verdict]) -> Iterator[_Verdict]:
             tier: Tier = "sure" if "sure" in (waiting.tier, verdict.tier) else "probable"
             words = (*waiting.words, *verdict.words)
             votes = max(waiting.votes, verdict.votes)
-            waiting = _Verdict(
-                waiting.start, verdict.end, verdict.language, tier, words, votes, verdict.clause
-            )
+            if waiting.short and verdict.short and _letters(words) >= SURE_LETTERS:
+                tier = "sure"
+            start, language = waiting.start, verdict.language
+            waiting = _Verdict(start, verdict.end, language, tier, words, votes, verdict.clause)
             continue
         if waiting is not None:
             yield waiting

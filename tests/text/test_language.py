@@ -176,3 +176,13 @@ def test_sentences_keep_their_places() -> None:
 def test_a_settled_language_needs_no_second_vote_for_short_sentences() -> None:
     text = "\n".join([ENGLISH] * 3 + ["It is not what they wanted to do."])
     assert [span.tier for span in scan_languages(text, DE)] == ["sure"] * 3 + ["probable"]
+
+
+def test_short_sentences_that_are_long_together_are_sure() -> None:
+    short = "Therefore it ranks first here. It is good and it is cheap too."
+    spans = scan_languages(short, Expectation("de"))
+    assert [(span.start, span.end, span.tier) for span in spans] == [(0, len(short), "sure")]
+    alone = "It is good and it is cheap too. Die Werkstatt liegt am Rand der alten Stadt."
+    assert all(span.tier == "probable" for span in scan_languages(alone, Expectation("de")))
+    apart = short.replace(". ", ".\n\n")
+    assert all(span.tier == "probable" for span in scan_languages(apart, Expectation("de")))
