@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evalstab.cli.common import BASIC, LIMITS, OUTPUT, answer, answer_json, verb
+
+if TYPE_CHECKING:
+    from evalstab.chat import Json
 
 EXAMPLES = """
 Examples:
@@ -55,11 +58,15 @@ def command(
         answer_json(found)
         return
     for one in found["series"]:
-        size = f"{_size(one['bytes'])} → {_size(one['bytes_after'])}"
-        action, _, why = one["action"].partition(": ")
-        answer(f"{action:<18} {size:>22}  {one['folder']}{f': {why}' if why else ''}")
+        answer(_line(one))
     word = "would be" if dry_run else "are"
     answer(f"{_size(found['bytes'])} {word} now {_size(found['bytes_after'])}")
+
+
+def _line(one: Json) -> str:
+    size = f"{_size(one['bytes'])} → {_size(one['bytes_after'])}"
+    action, _, why = one["action"].partition(": ")
+    return f"{action:<18} {size:>22}  {one['folder']}{f': {why}' if why else ''}"
 
 
 def _size(number: int) -> str:
