@@ -111,12 +111,21 @@ def _arguments(url: sa.URL) -> dict[str, Any]:
 
 def _mend(url: sa.URL, reason: str) -> str:
     if url.get_backend_name() == "sqlite":
-        if "not a database" in reason or "malformed" in reason:
-            return "The file can be removed: it is made again from the series folders"
-        return f"Make its folder writable, or name another place in {VARIABLE}. {_KEPT}"
+        return _mend_of_file(reason)
     told = reason.lower()
     found = next((mend for words, mend in _MENDS if any(word in told for word in words)), None)
     if found is None:
         return _KEPT
     user = f'"{url.username or url.query.get("user") or "USER"}"' if found.endswith(" TO ") else ""
     return f"{found[0].upper()}{found[1:]}{user}. {_KEPT}"
+
+
+def _mend_of_file(reason: str) -> str:
+    """The mend of a file of SQLite."""
+    if "not a database" in reason or "malformed" in reason:
+        return "The file can be removed: it is made again from the series folders"
+    if "locked" in reason:
+        return f"Another program holds the file: try again later. {_KEPT}"
+    if "full" in reason:
+        return f"Free some space. {_KEPT}"
+    return f"Make its folder writable, or name another place in {VARIABLE}. {_KEPT}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -228,6 +229,21 @@ def test_several_folders_share_one_store(
 def _synced(reports: Path) -> list[Any]:
     with open_store(reports) as store:
         return store.sync()
+
+
+def test_a_store_that_another_program_holds_is_said(scored: Path, tmp_path: Path) -> None:
+    night(scored, tmp_path, 1)
+    holder = sqlite3.connect(tmp_path / "history.sqlite", isolation_level=None)
+    with open_store(tmp_path) as store:
+        store.sync()
+    holder.execute("BEGIN EXCLUSIVE")
+    address = f"sqlite:///{tmp_path / 'history.sqlite'}?timeout=0.01"
+    with (
+        pytest.raises(FolderError, match="Another program holds the file"),
+        open_store(tmp_path, address) as store,
+    ):
+        store.sync()
+    holder.close()
 
 
 def test_a_broken_store_is_said(tmp_path: Path) -> None:
