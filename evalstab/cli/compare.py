@@ -35,7 +35,7 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for page and plot (default: compare/ in NEW).", rich_help_panel=OUTPUT
+            help="Folder for pages and plot (default: compare/ in NEW).", rich_help_panel=OUTPUT
         ),
     ] = None,
     as_json: Annotated[

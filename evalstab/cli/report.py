@@ -47,7 +47,7 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Write the report of a series again: page, Markdown, JSON, JUnit or a card."""
+    """Write the report of a series or a ladder again: page, Markdown, JSON, JUnit or a card."""
     from evalstab.workflow.reporting import printed, report
 
     if output == "-":

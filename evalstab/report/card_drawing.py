@@ -148,13 +148,16 @@ def _curve(canvas: Canvas, data: CurveData) -> None:
         if between is not None:
             axes.plot([x, x], between, color=LEADER, linewidth=1.6, alpha=0.6)
     ends = [end for between in curve.intervals if between is not None for end in between]
-    axes.set_ylim(min(0.0, *ys, *ends), 1.02)
+    low = min(0.0, *ys, *ends)
+    axes.set_ylim(low - 0.06 if low < 0 else 0, 1.09)
     axes.set_xlim(0, max(xs) * 1.05)
     axes.xaxis.set_major_formatter(lambda x, _: tick(x))
+    axes.xaxis.get_major_locator().set_params(integer=True)
     for x, y in curve.points:
+        last = len(xs) > 1 and x == xs[-1]
         axes.annotate(
-            numbers.decimal(y), (x, y), xytext=(8, 6), textcoords="offset points",
-            fontsize=10, fontweight="bold", color=LEADER,
+            numbers.decimal(y), (x, y), xytext=(-8 if last else 8, 7), textcoords="offset points",
+            ha="right" if last else "left", fontsize=10, fontweight="bold", color=LEADER,
         )  # fmt: skip
 
 

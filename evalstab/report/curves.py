@@ -26,12 +26,13 @@ def curves(data: CurveData) -> Canvas:
     for number, quantity in enumerate(panels):
         bottom = height - _TOP - (number + 1) * _HEIGHT - number * _GAP
         box = (_LEFT / width, bottom / height, _WIDTH / width, _HEIGHT / height)
-        axes = canvas.add_axes(box)
+        axes: Any = canvas.add_axes(box)
         _panel(axes, data, [c for c in data.curves if c.quantity == quantity])
         axes.set_title(quantity, loc="left", fontsize=9, color=DARK)
         axes.set_xlim(0, max(reach) * 1.03)
         axes.yaxis.set_major_formatter(lambda y, _: numbers.plain(y))
         axes.xaxis.set_major_formatter(lambda x, _: tick(x))
+        axes.xaxis.get_major_locator().set_params(integer=True)
         if number == len(panels) - 1:
             axes.set_xlabel(data.x_label)
         else:

@@ -57,9 +57,19 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
 
 
 def lines(root: Path, found: list[Path]) -> list[Json]:
-    """What the index tells of each folder, newest first; broken ones are told with the reason."""
-    told = [_line(root, path) for path in found]
-    return sorted(told, key=lambda line: str(line["started"]), reverse=True)
+    """What the index tells of each folder, newest first; broken ones are told with the reason.
+
+    The rungs of a ladder stand below it, in the order of their names.
+    """
+    told = {path: _line(root, path) for path in found}
+
+    def age(path: Path) -> str:
+        return str(told[path]["started"])
+
+    rungs = {path: path.parent for path in found if path != root and path.parent in told}
+    heads = sorted((path for path in found if path not in rungs), key=age, reverse=True)
+    ordered = [one for head in heads for one in (head, *(r for r in rungs if rungs[r] == head))]
+    return [told[path] | {"rung": path in rungs} for path in ordered]
 
 
 def address(root: Path, folder: Path) -> str:

@@ -55,7 +55,10 @@ _IMAGE = re.compile(
 )
 _TAG = re.compile(r"[\w.-]{1,60}")
 _OPTION = re.compile(r"--?[a-z][a-z0-9_.-]{0,40}", re.I)
-_NUMBER = re.compile(r"[\d.,:x×]{1,12}(?:k|m|g|gb|gib|mib|mb|w|%)?", re.I)
+_NUMBER = re.compile(r"\d{1,10}(?:[.,]\d{1,10})?(?:x|×|k|m|g|gb|gib|mib|mb|w|%)?|[x×]\d*", re.I)
+_NAMING = frozenset(
+    {"--host", "--hostname", "--name", "--user", "--container", "-h", "--served-model-name", "-u"}
+)
 _CARD = re.compile(r"[a-z]{0,3}\d{1,4}[a-z]{0,4}", re.I)
 
 
@@ -70,12 +73,17 @@ def public(command: str) -> str:
 def shared_launch(command: str) -> str:
     """A command line of which only options, numbers and known words are left."""
     said: list[str] = []
+    held_back = False
     for token in command[:_LONGEST].split():
         option, equals, value = token.partition("=")
-        if _OPTION.fullmatch(option):
-            said.append(option if not equals else f"{option}={_value(value)}")
+        if held_back:
+            said.append(_GONE)
+        elif _OPTION.fullmatch(option):
+            told = _GONE if option in _NAMING else _value(value)
+            said.append(option if not equals else f"{option}={told}")
         else:
             said.append(_value(token))
+        held_back = option in _NAMING and not equals and not held_back
     return " ".join(_once(said))
 
 

@@ -197,6 +197,7 @@ def test_a_shared_card_keeps_what_is_known_to_be_harmless(
     [
         ("8 × NVIDIA GeForce RTX 3090, 24 GiB", "8 × NVIDIA GeForce RTX 3090 24 GiB"),
         ("2x H100 SXM in room 4 at Erika's", "2x H100 SXM … 4 …"),
+        ("10.0.0.7 and 192.168.1.1:80", "…"),
         ("Erika", "…"),
         ("", ""),
     ],
@@ -212,9 +213,25 @@ def test_a_rig_keeps_words_of_hardware(rig: str, told: str) -> None:
         "C:\\Users\\rig1\\llama-server.exe -m m",
         "vllm serve ~rig1/models/m.safetensors", "$HOME/rig1/vllm serve m", "x --url tcp://rig1:80",
         "vllm serve m --host [fe80::1%rig1]", "curl rig1.internal:8000", "a --host=rig1", "-h rig1",
+        "docker run --name rig1 x", "a --user=rig1 -h rig1 -p 80",
         "file:///home/rig1/m", "scp rig1@host:/a/b c", "ollama --user rig1",
     ],
 )  # fmt: skip
 def test_hosts_and_folders_leave_no_trace(command: str) -> None:
     assert "rig1" not in public(command)
     assert "rig1" not in shared_launch(command)
+
+
+def test_an_address_is_no_number() -> None:
+    for command in (
+        "vllm serve --host 10.0.0.7 -p 80",
+        "x 10.0.0.7",
+        "x --a=10.0.0.7:80",
+        "x 1:2:3",
+    ):
+        assert "10.0" not in shared_launch(command)
+        assert "1:2" not in shared_launch(command)
+    assert "rig1" not in shared_launch("vllm --served-model-name rig1 --name=rig1")
+    assert shared_launch("vllm --tp 8 --gpu-memory-utilization 0.95") == (
+        "vllm --tp 8 --gpu-memory-utilization 0.95"
+    )

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from evalstab.report.html import is_current, policy
+from evalstab.report.index import folders, lines
 from evalstab.view import Server
 from evalstab.workflow.reporting import page_of
 from tests.report.ladder_cases import STEADY, TORN, ladder_of
@@ -351,3 +352,11 @@ def test_the_page_of_a_ladder_links_to_pages_that_are_served(reports: Path) -> N
         links = {part.partition('"')[0] for part in page.split('href="')[1:]}
         for link in sorted(link for link in links if link.endswith("report.html")):
             assert ask(server, f"/up/{link}")[0] == 200
+
+
+def test_rungs_stand_below_their_ladder(reports: Path) -> None:
+    ladder_of(reports / "up", [("60k", 60_000, 1, STEADY), ("16k", 16_000, 1, TORN)])
+    found = lines(reports, folders(reports))
+    assert [(one["name"], one["rung"]) for one in found] == [
+        ("up", False), ("up/16k", True), ("up/60k", True), ("bad", False), ("good", False),
+    ]  # fmt: skip
