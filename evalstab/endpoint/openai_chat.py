@@ -63,7 +63,7 @@ class OpenAIChat:
             max_retries=0,
             default_headers={"Accept-Encoding": "identity", **settings.headers},
             http_client=openai.DefaultAioHttpClient(
-                verify=_verify(settings),
+                verify=trusted(settings) or True,
                 proxy=settings.proxy,
                 follow_redirects=False,
                 timeout=openai.Timeout(None, connect=settings.timeouts.connect),
@@ -175,17 +175,19 @@ async def _bounded(stream: Any, limit: int = ERROR_BODY_LIMIT) -> bytes:
     return bytes(body[:limit])
 
 
-def _verify(settings: EndpointSettings) -> ssl.SSLContext | bool:
+def trusted(settings: EndpointSettings) -> ssl.SSLContext | None:
+    """How to speak TLS with an endpoint, None where the system's own ways will do.
+
+    ConfigError where its certificates cannot be used.
+    """
     if settings.ca_file is None and settings.client_cert is None:
-        return True
-    named, whole = f"ca_file {settings.ca_file!r}", ""
+        return None
     try:
         context = ssl.create_default_context(cafile=settings.ca_file)
         if settings.client_cert is not None:
-            named, whole = f"client_cert {settings.client_cert!r}", " with certificate and key"
             context.load_cert_chain(settings.client_cert)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{named} cannot be used: {error}. Name a PEM file{whole}") from error
+    except OSError as error:
+        raise ConfigError(f"ca_file or client_cert cannot be used: {error}") from error
     return context
 
 

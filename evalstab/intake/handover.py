@@ -60,11 +60,17 @@ Frame = Known | Asked | Answered | Came | Over
 
 
 class Written(msgspec.Struct, frozen=True):
-    """The writer's answer: an exchange stands in the log of its session, or why it does not."""
+    """The writer's answer: an exchange stands in the log of its session, or why it does not.
+
+    ``answered`` says whether the answer was whole, ``tools`` whether the request was one of a
+    conversation with tools.
+    """
 
     id: int
     session: str
     problem: str | None = None
+    answered: bool = False
+    tools: bool = False
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -34,6 +34,14 @@ PATIENCE = 60.0
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
+@dataclass(frozen=True, slots=True)
+class StepLimit:
+    """``reached`` is set when a session asks for more answers than ``most`` of its task's."""
+
+    most: int
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 class NotWritten(OSError):
     """An exchange was passed on, and could not be written down."""
 
@@ -51,6 +59,8 @@ class Scribe:
     tell: Callable[[str], None] = lambda _: None
     sessions: Counter[str] = field(default_factory=Counter)
     _process: asyncio.subprocess.Process | None = None
+    _steps: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    _limits: dict[str, StepLimit] = field(default_factory=dict)
     _frames: list[bytes] = field(default_factory=list)
     _open: dict[int, str] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -74,6 +84,7 @@ class Scribe:
             return
         if isinstance(frame, Asked):
             self._open[frame.id] = session
+            self._judge(session)
         if not self._frames:
             asyncio.get_running_loop().call_later(SOON, self._send)
         self._frames.append(packed(frame))
@@ -87,6 +98,22 @@ class Scribe:
             self._known = known()
             frames.insert(0, packed(Known(self._known)))
         pipe.write(b"".join(frames))
+
+    def limit(self, session: str, most: int) -> StepLimit:
+        """From now on a session gets ``most`` answers; the limit is reached by asking for another.
+
+        Requests that offer no tools, where others of the session do (titles), count for nothing.
+        """
+        limit = self._limits[session] = StepLimit(most)
+        return limit
+
+    def _judge(self, session: str) -> None:
+        limit = self._limits.get(session)
+        if limit is None or session not in self._open.values():
+            return
+        steps = self._steps[session, True] or self._steps[session, False]
+        if steps >= limit.most:
+            limit.reached.set()
 
     async def quiet(self, session: str, seconds: float) -> None:
         """Wait until all of a session that was asked is written, at most so long."""
@@ -154,6 +181,8 @@ class Scribe:
             self._open.pop(told.id, None)
             if told.problem is None:
                 self.sessions[told.session] += 1
+                self._steps[told.session, told.tools] += told.answered
+                self._judge(told.session)
             else:
                 self._fail(f"exchanges cannot be written: {told.problem}")
             self._changed.set()

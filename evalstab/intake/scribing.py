@@ -61,7 +61,9 @@ class Desk:
             return Written(over.id, exchange.session, f"{place}: {error.strerror or error}")
         failed = over.end != "done" or exchange.status is None or exchange.status >= 400
         self.grouping.ended(exchange.session, failed=failed, said=exchange.assembled)
-        return Written(over.id, exchange.session)
+        tools = isinstance(exchange.req_body, dict) and bool(exchange.req_body.get("tools"))
+        whole = not failed and exchange.assembled is not None
+        return Written(over.id, exchange.session, answered=whole, tools=tools)
 
     def left(self) -> list[Over]:
         """The ends of those that have not ended, now that the proxy has."""

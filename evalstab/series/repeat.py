@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalstab.errors import EndpointUnusable, FolderError
+from evalstab.errors import EndpointUnusable, EvalstabError
 from evalstab.series.converse import Asking, converse
 from evalstab.series.folder import SeriesFolder, TrialFolder
 from evalstab.series.grouped import converse_in_groups
@@ -40,32 +40,60 @@ class SeriesPlan:
     attempts: int = 3
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """How often, and how many at once; ``attempts`` at one trial before it stays spoilt."""
+
+    folder: SeriesFolder
+    number: int
+    concurrency: int = 1
+    attempts: int = 3
+
+
 async def run_series(plan: SeriesPlan, watcher: Watcher, stop: Stop) -> list[TrialEnded]:
-    """Run or resume all trials; returns the endings in order of index.
+    """Run or resume all trials by our own loop; returns the endings in order of index."""
+
+    async def attempt(folder: TrialFolder) -> TrialEnded:
+        return await _attempt(plan, folder, watcher)
+
+    repeats = Repeats(
+        folder=plan.folder,
+        number=plan.repeats,
+        concurrency=plan.concurrency,
+        attempts=plan.attempts,
+    )
+    return await repeat(repeats, attempt, watcher.ended, stop)
+
+
+async def repeat(
+    repeats: Repeats,
+    attempt: Callable[[TrialFolder], Awaitable[TrialEnded]],
+    ended: Callable[[int, TrialEnded], None],
+    stop: Stop,
+) -> list[TrialEnded]:
+    """All trials, whoever carries an attempt out; returns the endings in order of index.
 
     A trial that the rig or a restarted server spoilt is set aside and repeated; two spoilt
     attempts in a row end the series with EndpointUnusable (circuit breaker), and so does an
     endpoint that answers nothing at all: its trial is aborted and goes on when the series does.
     """
     endings: dict[int, TrialEnded] = {}
-    queue = list(range(1, plan.repeats + 1))
-    breaker = _Breaker(plan.folder.root)
+    queue = list(range(1, repeats.number + 1))
+    breaker = _Breaker(repeats.folder.root)
     stopped = False
 
     async def worker() -> None:
         nonlocal stopped
         while queue and not stopped:
             index = queue.pop(0)
-            endings[index] = await _trial(plan, index, watcher, breaker)
+            endings[index] = await _trial(repeats, index, attempt, ended, breaker)
             stopped = stopped or await stop(len(endings))
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(plan.concurrency, plan.repeats)):
+            for _ in range(min(repeats.concurrency, repeats.number)):
                 group.create_task(worker())
-    except* EndpointUnusable as errors:
-        raise errors.exceptions[0] from None
-    except* FolderError as errors:
+    except* EvalstabError as errors:
         raise errors.exceptions[0] from None
     return [endings[index] for index in sorted(endings)]
 
@@ -87,22 +115,28 @@ class _Breaker:
             )
 
 
-async def _trial(plan: SeriesPlan, index: int, watcher: Watcher, breaker: _Breaker) -> TrialEnded:
+async def _trial(
+    repeats: Repeats,
+    index: int,
+    attempt: Callable[[TrialFolder], Awaitable[TrialEnded]],
+    tell: Callable[[int, TrialEnded], None],
+    breaker: _Breaker,
+) -> TrialEnded:
     while True:
-        folder = plan.folder.trial(index)
-        ended = await _attempt(plan, folder, watcher)
-        watcher.ended(index, ended)
+        folder = repeats.folder.trial(index)
+        ended = await attempt(folder)
+        tell(index, ended)
         if ended.outcome != "invalid":
             if ended.outcome == "aborted" and ended.ending == "endpoint":
                 raise EndpointUnusable(
                     f"the endpoint can answer nothing any more ({ended.reason}): mend it and run "
-                    f"`evalstab resume {plan.folder.root}`"
+                    f"`evalstab resume {repeats.folder.root}`"
                 )
             breaker.note(ended)
             return ended
-        if folder.attempt >= plan.attempts:
+        if folder.attempt >= repeats.attempts:
             return ended
-        plan.folder.set_aside(folder)
+        repeats.folder.set_aside(folder)
         breaker.note(ended)
 
 

@@ -14,9 +14,9 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from evalstab.chat import Json
-from evalstab.errors import EndpointUnusable, EvalstabError, UsageError
-from evalstab.findings import finding
-from evalstab.intake.agent import AgentEnd, Errand, carry_out, template
+from evalstab.endpoint.openai_chat import trusted
+from evalstab.errors import EndpointUnusable, UsageError
+from evalstab.intake.agent import Errand, carry_out, template
 from evalstab.intake.exchange import LOG_NAME, read_exchanges
 from evalstab.intake.proxied import session_of
 from evalstab.intake.proxy import Proxy, proxying
@@ -32,10 +32,12 @@ from evalstab.series.folder import (
     locked,
     open_series,
 )
+from evalstab.series.repeat import Repeats, repeat
 from evalstab.task.brief import opening_messages
 from evalstab.task.model import ANSWER_FILE, Task
 from evalstab.tools.workspace import Workspace
 from evalstab.trial.record import Record, TrialEnded, read_events
+from evalstab.workflow.agent_ending import ending_of
 from evalstab.workflow.looking import gated, stop_for, wants_more
 from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import (
@@ -61,6 +63,20 @@ EXCHANGES = "exchanges"
 AGENT_LOG = "agent.log"
 DESK = "at-work"
 _ALIKE = ("shuffle", "cache", "groups", "contexts", "against")
+_LOOPS = (
+    "sampling.",
+    "thinking",
+    "stream",
+    "replay_reasoning",
+    "tool_choice",
+    "extra_body",
+    "retries",
+    "timeouts.idle",
+    "timeouts.first_token",
+    "execute_leaked_calls",
+    "proxy",
+)
+"""Settings that are the agent's own, and have no effect on it."""
 
 
 def run(request: RunRequest, people: People) -> Outcome:
@@ -75,6 +91,11 @@ def run(request: RunRequest, people: People) -> Outcome:
     plain = RunRequest(task=request.task)
     if odd := [name for name in _ALIKE if getattr(request, name) != getattr(plain, name)]:
         raise UsageError(f"--agent: {', '.join(odd)} can only be asked of our own loop; leave out")
+    if odd := [name for name in request.flags if name.startswith(_LOOPS)]:
+        raise UsageError(
+            f"--agent: {', '.join(odd)} would have no effect: sampling, streaming and repeats of "
+            "requests are the agent's own; set them there, and leave them out here"
+        )
     prepared = prepare(request)
     root = request.out or default_folder(prepared)
     if prepared.simulated is not None:
@@ -120,7 +141,7 @@ def _as_own(folder: SeriesFolder) -> SeriesFolder:
 
 def _file(prepared: Prepared, agent: str) -> SeriesFile:
     file = series_file(prepared)
-    own = {key: file.work[key] for key in ("tools", "loop_version", "max_steps", "max_tokens")}
+    own = {key: file.work[key] for key in ("tools", "loop_version", "max_tokens")}
     work = file.work | dict.fromkeys(own, "the agent's own") | {"asked_by_loop": own}
     sampling = {"sampling": {}, "sampling_not_set": [], "agent": agent}
     return msgspec.structs.replace(file, work=work, conditions=file.conditions | sampling)
@@ -151,37 +172,43 @@ class _Site:
 async def _carry_out(prepared: Prepared, folder: SeriesFolder, people: People) -> None:
     settings = prepared.settings
     headers: dict[str, Mapping[str, str]] = {}
-    scribe = Scribe(folder.root / EXCHANGES, folder.file.id)
+    scribe = Scribe(folder.root / EXCHANGES, folder.file.id, people.announce)
     parts = urlsplit(settings.base_url)
-    proxy = Proxy(f"{parts.scheme}://{parts.netloc}", scribe, headers)
+    address = f"{parts.scheme}://{parts.netloc}"
+    proxy = Proxy(address, scribe, headers, trusted(settings), people.announce)
     stop = stop_for(prepared, folder, people.announce)
-    words = template(str(folder.file.conditions["agent"]))
-    queue = [i for i in range(1, prepared.repeats + 1) if not _ended(folder.trial(i))]
-    done = prepared.repeats - len(queue)
-    stopped = False
+    repeats = Repeats(
+        folder=folder, number=prepared.repeats, concurrency=prepared.request.concurrency
+    )
+    desks = [folder.root / f"{DESK}-{number + 1}" for number in range(repeats.concurrency)]
 
-    async def worker(desk: Path) -> None:
-        nonlocal done, stopped
-        while queue and not stopped:
-            trial = folder.trial(queue.pop(0))
-            ended = await _trial(site, trial, desk)
-            done += 1
-            people.announce(f"trial {trial.index}: {ended.outcome}, {ended.reason}")
-            stopped = stopped or (stop is not None and await stop(done))
+    async def attempt(trial: TrialFolder) -> TrialEnded:
+        if (ended := _ended(trial)) is not None:
+            return ended
+        desk = desks.pop(0)
+        try:
+            return await _trial(site, trial, desk)
+        finally:
+            desks.insert(0, desk)
+
+    def tell(index: int, ended: TrialEnded) -> None:
+        people.announce(f"trial {index}: {ended.outcome}, {ended.reason}")
 
     async with proxying(proxy) as url:
+        words = template(str(folder.file.conditions["agent"]))
         site = _Site(prepared, folder, proxy, url, words, headers)
-        try:
-            async with asyncio.TaskGroup() as group:
-                for number in range(min(prepared.request.concurrency, len(queue))):
-                    group.create_task(worker(folder.root / f"{DESK}-{number + 1}"))
-        except* EvalstabError as errors:
-            raise errors.exceptions[0] from None
+        await repeat(repeats, attempt, tell, stop or _go_on)
 
 
-def _ended(trial: TrialFolder) -> bool:
+async def _go_on(_done: int) -> bool:
+    return False
+
+
+def _ended(trial: TrialFolder) -> TrialEnded | None:
+    """How a trial ended; one that was aborted has not, and is done again."""
     events = list(read_events(trial.record)) if trial.record.exists() else []
-    return bool(events) and isinstance(events[-1], TrialEnded)
+    last = events[-1] if events else None
+    return last if isinstance(last, TrialEnded) and last.outcome != "aborted" else None
 
 
 async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
@@ -190,7 +217,7 @@ async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
     All trials work at the same place, since agents tell their model where they are.
     """
     task, settings = site.prepared.task, site.prepared.settings
-    name = f"{trial.index:03d}"
+    name = f"{trial.index:03d}" + (f".{trial.attempt}" if trial.attempt > 1 else "")
     log = site.proxy.scribe.folder(name) / LOG_NAME
     for place in (trial.path, desk):
         shutil.rmtree(place, ignore_errors=True)
@@ -198,11 +225,10 @@ async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
     make_folder(trial.path)
     Workspace.create(desk / "workspace", task.inputs)
     site.headers[name] = dict(settings.headers) | _own_header(site, trial)
-    errand = _errand(site, name, (desk / "workspace").resolve())
+    limit = site.proxy.scribe.limit(name, task.spec.limits.max_steps)
+    errand = replace(_errand(site, name, (desk / "workspace").resolve()), stop=limit.reached)
     try:
         end = await carry_out(site.words, errand, trial.path / AGENT_LOG)
-    except OSError as error:
-        raise UsageError(f"--agent: {site.words[0]} cannot be started: {error.strerror}") from error
     finally:
         shutil.copytree(desk, trial.path, symlinks=True, dirs_exist_ok=True)
         shutil.rmtree(desk, ignore_errors=True)
@@ -214,7 +240,11 @@ async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
             f"the agent asked the endpoint nothing (exit code {end.code}): {end.last_words}. Its "
             f"output is in {trial.path / AGENT_LOG}; does it use {{base_url}} or OPENAI_BASE_URL?"
         )
-    session = replace(session, ended=_ending(session, end))
+    # An agent may be quicker than the word that its limit is reached.
+    beyond = len(session.steps) > limit.most
+    session = replace(session, steps=session.steps[: limit.most])
+    end = replace(end, stopped=end.stopped or beyond)
+    session = replace(session, ended=ending_of(session, end, limit.most))
     await asyncio.to_thread(_keep, session, site, trial)
     return session.ended
 
@@ -254,20 +284,3 @@ def _own_header(site: _Site, trial: TrialFolder) -> Json:
 def _prompt(task: Task) -> str:
     """What our own loop would send, as one prompt."""
     return "\n\n".join(str(message["content"]).strip("\n") for message in opening_messages(task))
-
-
-def _ending(session: Session, end: AgentEnd) -> TrialEnded:
-    """How the trial ended, by what the program itself did and by its last answer."""
-    ended = session.ended
-    if end.timed_out:
-        return msgspec.structs.replace(
-            ended,
-            outcome="failed",
-            ending="time_limit",
-            reason="the agent did not end within the time limit",
-            findings=(finding("trial.time_limit"),),
-        )
-    if end.code and ended.outcome == "completed":
-        reason = f"the agent ended with exit code {end.code}: {end.last_words}"
-        return msgspec.structs.replace(ended, outcome="failed", ending="agent", reason=reason)
-    return ended
