@@ -141,26 +141,6 @@ def test_mini_swe_agent_and_our_own_loop_agree(tmp_path: Path) -> None:
     _agree(json.loads(done.stdout), agent)
 
 
-@pytest.mark.system("opencode")
-@pytest.mark.skipif(shutil.which("opencode") is None, reason="opencode is not on the path")
-def test_opencode_carries_out_the_task_and_its_store_tells_the_same(tmp_path: Path) -> None:
-    store = tmp_path / "data"
-    env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(store)}
-    command = ["run", "three-notes", "--endpoint", "sim:drifting", "--agent", "opencode run"]
-    options = ("--repeats", "2", "--out", tmp_path / "series", "--json")
-    done = evalstab(*command, *options, cwd=tmp_path, env=env)
-    assert done.returncode == 0, done.stderr
-    scores = json.loads(done.stdout)
-    options = ("--task", "three-notes", "--out", tmp_path / "past", "--json")
-    read = evalstab("import", "opencode", store / "opencode", *options, cwd=tmp_path)
-    assert read.returncode == 0, read.stderr
-    past = json.loads(read.stdout)
-    for one, other in zip(scores["trials"], past["trials"], strict=True):
-        for key in ("outcome", "ranking", "totals", "steps", "finding_counts"):
-            assert one[key] == other[key], key
-        assert one["active_context_tokens"] == other["active_context_tokens"]
-
-
 def test_our_own_loop_and_a_small_agent_agree(tmp_path: Path) -> None:
     agent, _ = _run(tmp_path, AGENT, "--repeats", "5")
     command = ["run", "three-notes", "--endpoint", "sim:drifting", "--repeats", "5", "--json"]
