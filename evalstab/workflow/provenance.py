@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -141,11 +142,22 @@ def require_same_launch(prepared: Prepared, root: Path, announce: Announce) -> N
     if told:
         raise FolderError(
             f"{root}: the server was started otherwise than when this series began: "
-            f"{'; '.join(told[:TOLD])}. Start it as it was, or start a new series"
+            f"{'; '.join(told[:TOLD])}. Start it as it was and run `evalstab resume {root}`, or "
+            "start a new series"
         )
     started = [one.placement.get("started") for one in (before, now)]
     if None not in started and started[0] != started[1]:
         announce(f"the server was restarted since this series began ({started[1]}): cold caches")
+
+
+async def require_same_server(prepared: Prepared, root: Path) -> None:
+    """EndpointUnusable where the server that is there now is known to be another one."""
+    facts = await served(prepared.settings)
+    try:
+        now = await asyncio.to_thread(learn, prepared, facts, lambda _line: None)
+        require_same_launch(now, root, lambda _line: None)
+    except FolderError as error:
+        raise EndpointUnusable(str(error)) from error
 
 
 def _tell(launch: Launch, fitness: Fitness | None, announce: Announce) -> None:

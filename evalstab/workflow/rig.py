@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +16,7 @@ import msgspec
 from evalstab.endpoint.base import Refusal
 from evalstab.endpoint.metrics import metrics_page
 from evalstab.endpoint.openai_chat import OpenAIChat
+from evalstab.errors import EndpointUnusable
 from evalstab.findings import Finding, finding
 from evalstab.hardware.model import Event
 from evalstab.hardware.watch import HARDWARE_FILE, Watch
@@ -24,7 +25,7 @@ from evalstab.launch.mark import mark_now, restarted
 from evalstab.launch.model import Mark
 from evalstab.launch.process import pid_listening
 from evalstab.workflow.prepare import Prepared
-from evalstab.workflow.provenance import Provenance
+from evalstab.workflow.provenance import Provenance, require_same_server
 
 TICK = 0.5
 LOOK_EVERY = 15.0
@@ -33,12 +34,22 @@ BACK_WITHIN = 1200.0
 
 
 class SeriesRig:
-    """Hardware watch and server marks of one series; see ``evalstab.trial.rig.Rig``."""
+    """Hardware watch and server marks of one series; see ``evalstab.trial.rig.Rig``.
+
+    ``same`` is awaited when a restarted server answers again; EndpointUnusable says that it is
+    another one, and ends the series before the next request.
+    """
 
     def __init__(
-        self, client: OpenAIChat, known: Provenance, watch: Watch | None, host: str | None
+        self,
+        client: OpenAIChat,
+        known: Provenance,
+        watch: Watch | None,
+        host: str | None,
+        same: Callable[[], Awaitable[None]],
     ) -> None:
-        self._client, self._watch, self._host = client, watch, host
+        self._client, self._watch, self._host, self._same = client, watch, host, same
+        self._another: EndpointUnusable | None = None
         self._placement: dict[str, Any] = dict(known.launch.placement)
         if not known.launch.captured:
             self._placement = {}
@@ -69,6 +80,8 @@ class SeriesRig:
 
     async def broken(self, since: float) -> Finding:
         """Return as soon as the time from ``since`` on is spoilt."""
+        if self._another is not None:
+            raise self._another
         while True:
             if time.monotonic() - self._looked >= LOOK_EVERY:
                 await self._look()
@@ -132,6 +145,10 @@ class SeriesRig:
                 break
             await asyncio.sleep(TICK * 4)
         await self._find_again()
+        try:
+            await self._same()
+        except EndpointUnusable as error:
+            self._another = error
 
     def _note(self, at: float, reason: str) -> None:
         if self._watch is not None:
@@ -152,7 +169,7 @@ async def rig_beside(
     settings = prepared.settings
     host = settings.launch.ssh if settings.launch else None
     watch = _watch(known, root, host) if settings.hardware.watch else None
-    rig = SeriesRig(client, known, watch, host)
+    rig = SeriesRig(client, known, watch, host, lambda: require_same_server(prepared, root))
     try:
         if watch is not None:
             watch.start()

@@ -122,18 +122,19 @@ def test_levels_of_load_are_rungs_too(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_ladder_goes_on(tmp_path: Path) -> None:
-    options = ["--endpoint", "sim:slowing", "--context", "3k,4k", "--repeats", "1", "--quiet"]
-    command = [sys.executable, "-m", "evalstab", "run", "three-notes", *options, "--out", "out"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment(), start_new_session=True)
-    wanted = tmp_path / "out/3k/trials/001/events.jsonl"
-    end = time.monotonic() + 120
-    while not wanted.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
-    planned = json.loads((tmp_path / "out/ladder.json").read_text())
-    assert {rung["status"] for rung in planned["rungs"]} == {"planned"}
-    done = evalstab("resume", "out", "--json", cwd=tmp_path)
+    with running(["--persona", "slowing", "--time-scale", "30"]) as url:
+        options = ["--base-url", f"{url}/v1", "--context", "3k,4k", "--repeats", "1", "--quiet"]
+        command = [sys.executable, "-m", "evalstab", "run", "three-notes", *options, "--out", "out"]
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment(), start_new_session=True)
+        wanted = tmp_path / "out/3k/trials/001/events.jsonl"
+        end = time.monotonic() + 120
+        while not wanted.exists() and time.monotonic() < end:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        planned = json.loads((tmp_path / "out/ladder.json").read_text())
+        assert {rung["status"] for rung in planned["rungs"]} == {"planned"}
+        done = evalstab("resume", "out", "--json", cwd=tmp_path)
     rungs = _json(done)["ladder"]["rungs"]
     assert [rung["status"] for rung in rungs] == ["done", "done"]
 
@@ -148,7 +149,7 @@ def test_an_interrupted_ladder_goes_on(tmp_path: Path) -> None:
 def test_an_interrupted_calibration_goes_on(
     tmp_path: Path, context: str, sign: signal.Signals, how_to_go_on: str
 ) -> None:
-    with running(["--persona", "slowing"]) as url:
+    with running(["--persona", "slowing", "--time-scale", "20"]) as url:
         options = ["--base-url", f"{url}/v1", "--context", context, "--repeats", "1"]
         given = ["run", "three-notes", *options, "--out", "out"]
         command = [sys.executable, "-m", "evalstab", *given]
@@ -158,7 +159,7 @@ def test_an_interrupted_calibration_goes_on(
         wanted = tmp_path / "out/calibration/trials/001/events.jsonl"
         end = time.monotonic() + 120
         while not wanted.exists() and time.monotonic() < end:
-            time.sleep(0.05)
+            time.sleep(0.005)
         process.send_signal(sign)
         told = process.communicate(timeout=60)[1]
     assert process.returncode == 130, told
