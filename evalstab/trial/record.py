@@ -32,6 +32,9 @@ READ_BYTES = 1 << 20
 COMPRESSED = ".zst"
 """What a finished record's name ends with where it was compressed."""
 
+DAMAGED = (
+    "The record is damaged: restore it, or move the trial's folder away and run `evalstab resume`"
+)
 Outcome = Literal["completed", "failed", "aborted", "invalid"]
 Ending = Literal[
     "no_call",
@@ -199,11 +202,8 @@ def _read_lines(path: Path) -> Iterator[Event]:
                 return
             try:
                 yield _decoder.decode(line)
-            except msgspec.MsgspecError as error:
-                raise FolderError(
-                    f"{path}, line {number}: {error}. The record is damaged: restore it, or move "
-                    "the trial's folder away and run `evalstab resume`"
-                ) from error
+            except (msgspec.MsgspecError, RecursionError) as error:
+                raise FolderError(f"{path}, line {number}: {error}. {DAMAGED}") from error
 
 
 def record_in(folder: Path) -> Path:

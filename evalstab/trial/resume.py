@@ -14,6 +14,7 @@ from evalstab.trial.calls import execute
 from evalstab.trial.estimate import PromptEstimate
 from evalstab.trial.loop import Conversation, now
 from evalstab.trial.record import (
+    DAMAGED,
     Event,
     Record,
     Step,
@@ -75,6 +76,8 @@ def go_on(
     talk = _conversation(opening, history, toolbox)
     for event in events:
         if isinstance(event, Step):
+            if not event.attempts:
+                raise FolderError(f"{record.path}: step {event.number} holds no answer. {DAMAGED}")
             _replay(event, talk)
     record.append(TrialResumed(at=now(), after_step=talk.step))
     return talk

@@ -147,3 +147,24 @@ def test_a_broken_history_is_named_with_its_mend(some: Victims, tmp_path: Path) 
         assert "reports/history.sqlite" in said
         assert "can be removed: it is made again from the series folders" in said
         assert "Traceback" not in said
+
+
+def test_a_damaged_record_names_its_line_and_is_scored_all_the_same(
+    some: Victims, finished: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "damaged"
+    shutil.copytree(finished, place)
+    record = place / "series" / "trials" / "002" / "events.jsonl"
+    whole = record.read_bytes().splitlines(keepends=True)
+    for line in (
+        b"null\n",
+        b"\xff\xfe\n",
+        b'{"type": "step", "number": 1, "junk": ' + DEEP + b"\n",
+        b'{"type": "step", "number": 2, "started": 0, "seconds": 0, "attempts": []}\n',
+    ):
+        record.write_bytes(b"".join([*whole[:2], line, *whole[2:-1]]))
+        code, said = some.plain(place, "resume", "series")
+        assert code == 3, said
+        assert "error: series/trials/002/events.jsonl" in said
+        assert "move the trial's folder away and run `evalstab resume`" in said
+        assert some.plain(place, "score", "series")[0] == 0
