@@ -6,8 +6,8 @@ environment when a request is made and never stands in a value of this module.
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,43 +17,17 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from evalstab.errors import ConfigError, UsageError, nearest
+from evalstab.sendable import added, address, header_fields, sendable, variable
 
 Json = dict[str, Any]
 CONFIG_NAME = "evalstab.toml"
 SIMULATED = "sim:"
 DEFAULT_ENDPOINT = "sim:drifting"
+_BRANCH = re.compile(
+    r"(?:constrained-)?(?:float|int|str|bool|none)|(?:literal|dict|list|tuple|function-\w+)\[.*\]"
+)
 _Model = TypeVar("_Model", bound=BaseModel)
 Replay = Literal["auto", "reasoning", "reasoning_content", "reasoning_details", "inline", "none"]
-
-
-def address(text: str) -> str:
-    """An http(s) address without surrounding space, or "" for none; ValueError says what is wrong.
-
-    Only its form is looked at. What is quoted holds neither a user's name nor a query.
-    """
-    bare = text.strip()
-    if not text:
-        return text
-    try:
-        parts = urlsplit(bare)
-        _ = parts.port
-        host = (parts.hostname or "").encode("idna")
-        usable = parts.scheme in ("http", "https") and host != b""
-    except ValueError:
-        usable = False
-    if not usable or not bare.isprintable() or set(bare) & {" ", "\\", "#"}:
-        shown = "" if "@" in bare or "?" in bare else f" {text[:200]!r}"
-        raise ValueError(f"the text{shown} is no address: write http://HOST:PORT/v1")
-    return bare
-
-
-def _sendable(value: Any) -> Any:
-    """Plain data that JSON can carry: no dates, no infinite number, no NaN; else ValueError."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"JSON cannot carry it: {error}. Write texts and finite numbers") from None
-    return value
 
 
 class _Part(BaseModel):
@@ -92,7 +66,7 @@ class Launch(_Part):
 
     container: str | None = None
     unit: str | None = None
-    port: int | None = None
+    port: int | None = Field(default=None, ge=1, le=65535)
     ssh: str | None = None
     declared: str | None = None
 
@@ -116,16 +90,18 @@ class EndpointSettings(_Part):
 
     base_url: Annotated[str, AfterValidator(address)] = ""
     model: str = ""
-    api_key_env: str = "OPENAI_API_KEY"
-    headers: dict[str, str] = Field(default_factory=dict)
+    api_key_env: Annotated[str, AfterValidator(variable)] = "OPENAI_API_KEY"
+    headers: Annotated[dict[str, str], AfterValidator(header_fields)] = Field(default_factory=dict)
     ca_file: str | None = None
     client_cert: str | None = None
     proxy: Annotated[str, AfterValidator(address)] | None = None
     sampling: Sampling = Sampling()
-    extra_body: Annotated[Json, AfterValidator(_sendable)] = Field(default_factory=dict)
+    extra_body: Annotated[Json, AfterValidator(sendable), AfterValidator(added)] = Field(
+        default_factory=dict
+    )
     thinking: Literal["on", "off", "auto"] = "auto"
     replay_reasoning: Replay = "auto"
-    tool_choice: Annotated[str | Json | None, AfterValidator(_sendable)] = None
+    tool_choice: Annotated[str | Json | None, AfterValidator(sendable)] = None
     parallel_tool_calls: bool | None = None
     execute_leaked_calls: bool = False
     stream: bool = True
@@ -150,11 +126,15 @@ class ConfigFile(_Part):
 def read_toml(path: Path) -> Json:
     """A TOML file as a dict; ConfigError names file and line of a syntax error."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: {error}. Mend the TOML there.") from error
+    except RecursionError:
+        raise ConfigError(f"{path}: brackets nested without end. Mend the TOML there.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
+    except ValueError as error:
+        raise ConfigError(f"{path}: {str(error)[:80]}. Mend the number there.") from None
 
 
 def read_config(path: Path | None = None) -> ConfigFile:
@@ -220,7 +200,7 @@ def parse_assignment(text: str) -> tuple[str, Any]:
         raise UsageError(f"--set {text!r}: write key=value, for example sampling.temperature=0.6")
     try:
         value = tomllib.loads(f"value = {raw}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = raw
     return key.strip(), value
 
@@ -239,6 +219,7 @@ def validated(model: type[_Model], data: Any, where: str) -> _Model:
 
 def _sentences(model: type[BaseModel], error: ValidationError, where: str) -> Iterable[str]:
     found = error.errors(include_url=False)
+    wrong: dict[str, list[str]] = {}
     for item in found:
         key = _key_of(item["loc"])
         if item["type"] == "extra_forbidden":
@@ -251,7 +232,9 @@ def _sentences(model: type[BaseModel], error: ValidationError, where: str) -> It
                 least = item["ctx"]["min_length"]
                 yield f"{where}: {key}: it is empty. Write at least {least}"
         else:
-            yield f"{where}: {key}: {item['msg'].removeprefix('Value error, ')}"
+            wrong.setdefault(key, []).append(item["msg"].removeprefix("Value error, "))
+    for key, said in wrong.items():
+        yield f"{where}: {key}: {', or: '.join(dict.fromkeys(said))}"
 
 
 def _inside(part: tuple[int | str, ...], whole: tuple[int | str, ...]) -> bool:
@@ -259,8 +242,12 @@ def _inside(part: tuple[int | str, ...], whole: tuple[int | str, ...]) -> bool:
 
 
 def _key_of(location: tuple[int | str, ...]) -> str:
-    """A key in people's counting: ``rules[2].name`` is that of the second rule."""
-    parts = (f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in location)
+    """A key in people's counting: ``rules[2].name`` is that of the second rule.
+
+    The names that pydantic gives to the branches of a union are no part of it.
+    """
+    named = (part for part in location if not _BRANCH.fullmatch(str(part)) or part is location[0])
+    parts = (f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in named)
     return "".join(parts).removeprefix(".")
 
 

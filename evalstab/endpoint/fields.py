@@ -18,7 +18,8 @@ def request_fields(
     """All body fields but the messages, identical for every step of a trial.
 
     ``max_tokens`` is the task's limit, used where the settings name none. ``seed`` is sent only
-    where the settings ask for one.
+    where the settings ask for one. Of what ``extra_body`` says of an object that is sent anyway
+    (``stream_options``, ``chat_template_kwargs``), its keys are added to ours and go before them.
     """
     sampling = settings.sampling
     fields: Json = {"model": settings.model, "stream": settings.stream}
@@ -41,7 +42,10 @@ def request_fields(
     if settings.thinking != "auto":
         wanted = settings.thinking == "on"
         fields["chat_template_kwargs"] = {"enable_thinking": wanted, "thinking": wanted}
-    return fields | settings.extra_body
+    for key, value in settings.extra_body.items():
+        own = fields.get(key)
+        fields[key] = own | value if isinstance(own, dict) and isinstance(value, dict) else value
+    return fields
 
 
 def sampling_seed(settings: EndpointSettings, trial: int) -> int | None:
