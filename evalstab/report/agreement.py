@@ -53,8 +53,10 @@ class Line:
         return numbers.interval(*found) if found else DESCRIBES
 
 
-def stability(facts: Facts) -> Section:
-    """All stability numbers in one table."""
+def stability(facts: Facts) -> Section | None:
+    """All stability numbers in one table; None where nothing was to be ranked."""
+    if facts.unasked:
+        return None
     lines = (*_delivered(facts), *_orders(facts), *_winners(facts), *_scales(facts))
     table = Table(HEADER, tuple(line.cells() for line in lines), ALIGN)
     note = Paragraph(

@@ -21,6 +21,9 @@ ROUNDING = 1e-9
 
 def question(facts: Facts) -> str:
     """The question that the first screen answers."""
+    if facts.unasked:
+        size = "" if facts.context is None else f", at {numbers.context(facts.context)}"
+        return f"How did these sessions go{size}{' of active context' if size else ''}?"
     subject = "this judgement" if facts.series.get("simulated") else "this model's judgement"
     if facts.context is None:
         return f"Can {subject} be trusted? (The active context is not known.)"
@@ -52,7 +55,9 @@ def notices(facts: Facts, folder: SeriesFolder, named: str) -> tuple[str, ...]:
     """What must be known before any number is read; ``named`` is the folder as commands say it."""
     found: list[str] = []
     seed = block(folder.file.settings, "sampling").get("seed")
-    if len(facts.valid) < facts.planned and not block(facts.scores, "verdict").get("gate"):
+    own = imported.imported(folder.file) is None
+    asked = block(facts.scores, "verdict").get("gate")
+    if own and not asked and len(facts.valid) < facts.planned:
         found.append(f"The series is not complete: evalstab resume {named} goes on.")
     if facts.series.get("simulated"):
         found.append("Simulated endpoint: no model was judged.")
@@ -134,6 +139,8 @@ def _of_series(facts: Facts, code: str) -> Json | None:
 
 
 def _reading(facts: Facts) -> str:
+    if facts.unasked:
+        return "No task was named: no ranking is judged, and what follows needs none."
     ranked = len(facts.ranked)
     lost = lost_trials(facts.valid)
     if ranked == 0 and lost and len(lost) == len(facts.valid):
@@ -184,6 +191,8 @@ def _points(facts: Facts) -> tuple[str, ...]:
 
 
 def _files(facts: Facts) -> str:
+    if facts.unasked:
+        return ""
     complete = [t for t in facts.valid if is_complete(t)]
     return (
         f"Files: {len(complete)} of {numbers.plural(len(facts.valid), 'trial')} delivered all that "

@@ -91,7 +91,8 @@ def run_command(file: SeriesFile, ladder: LadderFile | None = None) -> str:
     """The command line that starts a series like this one, or the ``ladder`` that it belongs to."""
     if (how := imported.imported(file)) is not None:
         words = ["evalstab", "import", str(how.get("source")), "STORE", "--out", "FOLDER"]
-        words += ["--task", str(file.task.get("name"))]
+        if file.task.get("digest"):
+            words += ["--task", str(file.task.get("name"))]
         return " ".join(shlex.quote(labels.visible(word)) for word in words)
     whole = ladder.request if ladder is not None else {}
     words = ["evalstab", "run", str(whole.get("task") or file.task.get("name") or "TASK")]

@@ -39,6 +39,13 @@ class Facts:
         return dict(sorted(known.items(), key=lambda item: (-item[1], item[0])))
 
     @property
+    def unasked(self) -> bool:
+        """Whether no task was named: nothing was asked for, and no ranking is judged."""
+        return bool(self.trials) and all(
+            number(trial, "deliverables", "expected") == 0 for trial in self.trials
+        )
+
+    @property
     def context(self) -> float | None:
         """Median active context of the valid trials, None where no trial states one."""
         sizes = numbers_of(self.valid, "active_context_tokens")

@@ -14,7 +14,7 @@ from evalstab.report.conditions import run_command
 from evalstab.report.headline import Named, with_interval
 from evalstab.report.ladder_gate import gate_line, passes_up_to
 from evalstab.report.ladder_speed import by_rung, fast, sources, speeds_of
-from evalstab.report.ladder_tables import accuracy, by_size, judged, signed
+from evalstab.report.ladder_tables import accuracy, by_level, by_size, judged, signed
 from evalstab.report.page import Answer, Command, Paragraph, Report, Section, Status
 from evalstab.report.write import draw_all
 from evalstab.series.files import write_whole
@@ -97,9 +97,18 @@ def ladder_headline(result: Json) -> Iterator[Named]:
 
 
 def _question(rows: Sequence[Json]) -> str:
+    if by_size(rows) and by_level(rows):
+        return "Do context or load make this judgement unstable?"
     if by_size(rows):
         return "Is it the context that makes this judgement unstable?"
     return "Does load change this judgement?"
+
+
+def _cause(rows: Sequence[Json]) -> str:
+    """What differs from rung to rung."""
+    if by_size(rows) and by_level(rows):
+        return "context or load"
+    return "context" if by_size(rows) else "load"
 
 
 def _answer(result: Json) -> Answer:
@@ -107,7 +116,7 @@ def _answer(result: Json) -> Answer:
     points = tuple(_points(result))
     if gate := result.get("gate"):
         status = gate["status"] if gate["status"] in get_args(Status) else "none"
-        cause = "Context" if by_size(result["rungs"]) else "Load"
+        cause = _cause(result["rungs"]).capitalize()
         return Answer(cast(Status, status), gate_line(gate), (f"{cause}: {reading}", *points))
     return Answer("none", reading, points)
 
@@ -141,11 +150,10 @@ def _points(result: Json) -> Iterator[str]:
     if control is None:
         return
     if control["kendall_tau"]["mean"] is not None:
-        cause = "context" if by_size(rows) else "load"
         yield (
             f"The control ({control['name']}) agrees with itself at tau "
             f"{with_interval(control['kendall_tau'])}: instability that is there already is not "
-            f"the {cause}'s."
+            f"that of the {_cause(rows)}."
         )
     missed = [row["name"] for row in rows if row["target_missed"]]
     if missed:

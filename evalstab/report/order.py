@@ -16,7 +16,7 @@ FIXED = (
 def order_and_sampling(facts: Facts) -> Section | None:
     """Position effect beside sampling noise, and where identical requests part."""
     blocks: list[Block] = []
-    if "position" in facts.scores:
+    if "position" in facts.scores and not facts.unasked:
         blocks += _position(block(facts.scores, "position"))
     divergence = block(facts.scores, "divergence")
     if number(divergence, "pairs"):

@@ -57,6 +57,8 @@ def in_short(facts: Facts) -> Section:
         ("active context of the ranking", _spanned(facts, "active_context_tokens")),
         ("wall time per trial", _wall(facts)),
     ]
+    if facts.unasked:
+        rows = rows[4:]
     table = Table(("observation", "value"), tuple(rows), ("left", "left"))
     note = Paragraph(
         f"Observed in {numbers.plural(len(facts.valid), 'valid trial')}; a description, not an "

@@ -50,7 +50,7 @@ def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:
         if entry.name in _NOT_READ:
             continue
         yield entry
-        if depth > 1 and entry.is_dir(follow_symlinks=False):
+        if depth > 1 and entry.is_dir():
             yield from _entries(Path(entry.path), depth - 1)
 
 

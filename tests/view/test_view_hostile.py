@@ -360,3 +360,14 @@ def test_rungs_stand_below_their_ladder(reports: Path) -> None:
     assert [(one["name"], one["rung"]) for one in found] == [
         ("up", False), ("up/16k", True), ("up/60k", True), ("bad", False), ("good", False),
     ]  # fmt: skip
+
+
+def test_a_link_behind_a_link_is_found(reports: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "private.jsonl"
+    shutil.move(reports / "bad" / "trials" / "003" / "events.jsonl", outside)
+    hidden = reports / ".hidden"
+    hidden.mkdir()
+    (hidden / "events.jsonl").symlink_to(outside)
+    shutil.rmtree(reports / "bad" / "trials" / "003")
+    (reports / "bad" / "trials" / "003").symlink_to(hidden)
+    assert "leads out of" in _told_and_alive(reports)
