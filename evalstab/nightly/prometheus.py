@@ -64,7 +64,8 @@ def _successes(item: Item, rows: Sequence[Row]) -> Iterator[tuple[str, str, str,
     entry = item.settings
     asked: tuple[int | None, ...] = parse_sizes(entry.context) or (None,)
     sizes = {*asked, *(result.context for result in item.results)}
-    names = (entry.task, Path(entry.task).name)
+    own = {result.id for result in item.results}
+    names = {entry.task, Path(entry.task).name, *(row.task for row in rows if row.id in own)}
     for size in sorted(sizes, key=lambda size: size or 0):
         whole = [
             row.created

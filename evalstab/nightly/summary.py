@@ -88,7 +88,7 @@ def _row(cells: tuple[str, ...]) -> str:
 def _notes(night: Night) -> Iterator[str]:
     """What to do next, and the readings of drift."""
     for item in night.items:
-        if item.status in ("stopped", "cut"):
+        if item.status in ("stopped", "cut") and item.results:
             yield f"{item.name}: {labels.sentence(item.problem, 400)}"
         if item.status in ("stopped", "cut", "running") and item.results:
             yield f"go on: evalstab resume {item.folder}"
