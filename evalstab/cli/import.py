@@ -37,7 +37,10 @@ Out = Annotated[
 ]
 TaskName = Annotated[
     str | None,
-    typer.Option(help="The task that the sessions worked on.", rich_help_panel=BASIC),
+    typer.Option(
+        help="The task that the sessions worked on; without one no ranking is judged.",
+        rich_help_panel=BASIC,
+    ),
 ]
 GroupBy = Annotated[
     str | None,
@@ -73,5 +76,5 @@ def command(
         answer_json(scores[0] if len(made) == 1 else {"series": scores})
         return
     for one in made:
-        if one.scores is not None and not quiet:
+        if not quiet:
             answer(summary(one.folder))

@@ -23,7 +23,14 @@ from evalstab.intake.stored import dictionary
 
 MOST_BYTES = 64 << 20
 TABLES = frozenset({"session", "message", "part", "session_v2", "session_message", "sqlite_master"})
-_READS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE})
+_READS = frozenset(
+    {
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_FUNCTION,
+        sqlite3.SQLITE_RECURSIVE,
+        sqlite3.SQLITE_TRANSACTION,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +81,39 @@ def _database(path: Path) -> Iterator[RawSession]:
             else:
                 raise InputError(f"{path} holds no sessions of OpenCode")
     except sqlite3.Error as error:
-        raise InputError(
-            f"{path} cannot be read: {error}. Its -wal and -shm files must be readable too"
-        ) from error
+        mend = "Its -wal and -shm files must be readable too"
+        if "locked" in str(error):
+            mend = "Another program keeps it for itself: close that, and read again"
+        raise InputError(f"{path} cannot be read: {error}. {mend}") from error
 
 
 def _opened(path: Path) -> sqlite3.Connection:
+    """The database, read-only and as it stands now, whatever is written to it meanwhile.
+
+    Without a log of changes it cannot be changing, and on a file system that only reads SQLite
+    opens it in no other way.
+    """
     address = path.resolve().as_uri()
     wal = path.with_name(path.name + "-wal")
-    mode = "mode=ro" if wal.exists() else "mode=ro&immutable=1"
-    db = sqlite3.connect(f"{address}?{mode}", uri=True)
-    db.set_authorizer(_allowed)
-    return db
+    changes = wal.stat().st_size if wal.exists() else None
+    modes = ["mode=ro"] if changes is not None else []
+    modes += ["mode=ro&immutable=1"] if not changes else []
+    for number, mode in enumerate(modes, 1):
+        db = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None)
+        db.set_authorizer(_allowed)
+        try:
+            db.execute("begin")
+            db.execute("select 1 from sqlite_master limit 1").fetchone()
+        except sqlite3.OperationalError as error:
+            db.close()
+            if number == len(modes) or "locked" in str(error):
+                raise
+        except sqlite3.Error:
+            db.close()
+            raise
+        else:
+            return db
+    raise AssertionError("there is always a mode")
 
 
 def _allowed(action: int, first: str | None, *_: str | None) -> int:
@@ -98,31 +126,46 @@ def _any(db: sqlite3.Connection, table: str) -> bool:
     return db.execute(f"select 1 from {table} limit 1").fetchone() is not None
 
 
+def _ids(db: sqlite3.Connection, table: str, key: str, order: str) -> dict[str, list[str]]:
+    """The ids of a table's rows by a column, in order: one walk that leaves the contents alone.
+
+    Tables need have no index for it; contents are then read once each, by id.
+    """
+    rows = db.execute(f"select {order}, id, {key} from {table}").fetchall()
+    found: dict[str, list[str]] = {}
+    for _, id_, of in sorted(rows, key=lambda row: (row[0] is None, row[0] or 0, str(row[1]))):
+        found.setdefault(of, []).append(id_)
+    return found
+
+
 def _first(db: sqlite3.Connection) -> Iterator[RawSession]:
     """Messages and parts, by the time at which they were created, then by id."""
-    for row in db.execute("select id from session order by time_created, id").fetchall():
-        columns = _columns(db, "session", "id", row[0])
-        parts: dict[str, list[Json]] = {}
-        query = "select message_id, id, data from part where session_id = ?"
-        for message, id_, data in db.execute(f"{query} order by time_created, id", (row[0],)):
-            parts.setdefault(message, []).append(_json(data) | {"id": id_})
-        query = "select id, data from message where session_id = ? order by time_created, id"
-        messages = tuple(
-            RawMessage(_json(data) | {"id": id_}, tuple(parts.get(id_, ())))
-            for id_, data in db.execute(query, (row[0],))
+    messages = _ids(db, "message", "session_id", "time_created")
+    parts = _ids(db, "part", "message_id", "time_created")
+
+    def data(table: str, id_: str) -> Json:
+        row = db.execute(f"select data from {table} where id = ?", (id_,)).fetchone()
+        return _json(row[0] if row else None) | {"id": id_}
+
+    for (session,) in db.execute("select id from session order by time_created, id").fetchall():
+        made = (
+            RawMessage(data("message", id_), tuple(data("part", p) for p in parts.get(id_, ())))
+            for id_ in messages.get(session, ())
         )
-        yield RawSession(columns, messages)
+        yield RawSession(_columns(db, "session", "id", session), tuple(made))
 
 
 def _second(db: sqlite3.Connection) -> Iterator[RawSession]:
+    rows = _ids(db, "session_message", "session_id", "seq")
     for (session,) in db.execute(
         "select session_id from session_message group by session_id order by min(time_created), 1"
     ).fetchall():
         info = _columns(db, "session_v2", "id", session) or {"id": session}
-        query = "select id, type, data from session_message where session_id = ? order by seq"
+        query = "select type, data from session_message where id = ?"
         messages: list[RawMessage] = []
         outcome = None
-        for id_, kind, data in db.execute(query, (session,)):
+        for id_ in rows[session]:
+            kind, data = db.execute(query, (id_,)).fetchone()
             value = _json(data) | {"id": id_}
             if kind == "idle":
                 outcome = value.get("outcome")

@@ -14,6 +14,7 @@ from evalstab.findings import Finding, finding
 from evalstab.measures.base import Fact, Measured, TrialMeasure, put, put_all
 from evalstab.measures.view import TrialView
 from evalstab.task.ranking import StatedRanking
+from evalstab.task.unasked import NO_TASK
 
 LEAST_FOR_ECHO = 3
 LEAST_FOR_REVERSE = 5
@@ -53,6 +54,8 @@ def put_ranking(values: dict[str, Any], ranking: StatedRanking) -> None:
 
 def _why_none(trial: TrialView) -> str:
     path = trial.task.ranking.path
+    if not trial.task.candidates:
+        return NO_TASK
     return trial.open_reason or trial.delivered.invalid.get(path, f"{path} was not written")
 
 

@@ -30,6 +30,7 @@ from evalstab.series.folder import SeriesFolder, TrialFolder
 from evalstab.task.grouping import judged_whole
 from evalstab.task.load import load_task
 from evalstab.task.model import Task
+from evalstab.task.unasked import UNASKED, unasked_task
 
 SCHEMA_VERSION = 1
 SCORES_FILE = "scores.json"
@@ -58,7 +59,7 @@ def score_series(
     verdict; without one its status is ``none``. Raises TaskError where the copy of the task is
     broken; damaged records are data.
     """
-    task = load_task(folder.task_folder, folder.file.task.get("overrides"))
+    task = _task(folder)
     if (folder.file.conditions.get("groups") or 1) != 1:
         task = judged_whole(task)
     attempts = folder.trials()
@@ -80,6 +81,13 @@ def score_series(
         spoilt=[_spoilt(attempt, task) for attempt in attempts if attempt.spoilt],
     )
     return _document(series, judge)
+
+
+def _task(folder: SeriesFolder) -> Task:
+    """The copy of the task that was asked; one that asks for nothing where none was named."""
+    if folder.file.task.get("name") == UNASKED:
+        return unasked_task(str(folder.file.task.get("language") or "en"))
+    return load_task(folder.task_folder, folder.file.task.get("overrides"))
 
 
 def no_verdict() -> Json:

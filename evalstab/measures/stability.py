@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from evalstab.chat import Json
-from evalstab.measures.base import Direction, Fact, Measured, SeriesMeasure
+from evalstab.measures.base import Direction, Fact, Measured, SeriesMeasure, put
 from evalstab.measures.series_view import ScoredTrial, SeriesView
 from evalstab.statistics.block import stability_block
 from evalstab.statistics.noise import latent_totals, noise_ceiling
 from evalstab.statistics.ranks import LARGEST_SCORE, FloatArray, places_from_rankings
 from evalstab.statistics.value import Value
+from evalstab.task.unasked import NO_TASK
 
 
 def compute(series: SeriesView) -> Measured:
@@ -31,8 +32,10 @@ def compute(series: SeriesView) -> Measured:
         distinct_outputs=len(set(outputs)) if len(outputs) > 1 else None,
         noise_ceiling=_ceiling(series, totals),
     )
-    values: Json = {"trials": [trial.index for trial in trials]}
-    return Measured({"stability": values | block.to_dict()})
+    values: Json = {"trials": [trial.index for trial in trials]} | block.to_dict()
+    if not candidates:
+        put(values, "success_rate", None, NO_TASK)
+    return Measured({"stability": values})
 
 
 def _totals(trials: list[ScoredTrial], candidates: tuple[str, ...]) -> FloatArray:

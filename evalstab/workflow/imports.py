@@ -19,9 +19,11 @@ from evalstab.task.brief import opening_messages
 from evalstab.task.load import find_task, load_task
 from evalstab.task.model import ANSWER_FILE, Task
 from evalstab.task.paths import Refused, inside
+from evalstab.task.unasked import UNASKED
 from evalstab.trial.record import Record
 from evalstab.workflow.prepare import UNKNOWN, digest_of, versions
 from evalstab.workflow.request import Announce
+from evalstab.workflow.scan import main_language
 from evalstab.workflow.score import score
 
 DEEPEST = 8
@@ -47,11 +49,11 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """One series made of sessions; ``scores`` is None where no task says how to judge them."""
+    """One series made of sessions; without a task its scores hold all that needs none."""
 
     folder: Path
     sessions: int
-    scores: Json | None
+    scores: Json
 
 
 def import_sessions(request: ImportRequest, announce: Announce) -> list[Imported]:
@@ -75,7 +77,7 @@ def import_sessions(request: ImportRequest, announce: Announce) -> list[Imported
         root = request.out if alone else request.out / _folder_name(name)
         made.append(_series(root, source, sessions, task, announce))
     if task is None:
-        announce("nothing is scored: name the task that these sessions worked on with --task")
+        announce("no ranking is judged: name the task that these sessions worked on with --task")
     return made
 
 
@@ -157,7 +159,7 @@ def _series(
     for index, session in enumerate(sessions, 1):
         _trial(folder, index, session, task, alone=session.directory not in shared)
     announce(f"series {root}: {len(sessions)} sessions of {source.name}")
-    return Imported(root, len(sessions), score(root) if task is not None else None)
+    return Imported(root, len(sessions), score(root))
 
 
 def _answers_only(sessions: Sequence[Session], task: Task) -> bool:
@@ -225,16 +227,18 @@ def _series_file(
     source: Source, sessions: Sequence[Session], task: Task | None, overrides: dict[str, str]
 ) -> SeriesFile:
     created = datetime.now(UTC)
+    # Without a task, the user's own words say in which language the answers were to be.
+    language = main_language(session.prompt for session in sessions) if task is None else ""
     models = sorted(
         {str(s.started.fields["model"]) for s in sessions if "model" in s.started.fields}
     )
     versions_seen = sorted({s.version for s in sessions if s.version})
     model = ", ".join(models) or None
-    name = task.name if task else UNKNOWN
+    name = task.name if task else UNASKED
     return SeriesFile(
         id=f"{created:%Y%m%d-%H%M%S}-{name}-{source.name}-{secrets.token_hex(3)}",
         created=created.isoformat(timespec="seconds"),
-        task=_task(task, overrides),
+        task=_task(task, overrides, language),
         endpoint={
             "name": source.name,
             "base_url": None,
@@ -258,9 +262,15 @@ def _series_file(
     )
 
 
-def _task(task: Task | None, overrides: dict[str, str]) -> Json:
+def _task(task: Task | None, overrides: dict[str, str], language: str) -> Json:
     if task is None:
-        return {"name": UNKNOWN, "folder": ""}
+        return {
+            "name": UNASKED,
+            "folder": "",
+            "language": language,
+            "candidates": [],
+            "overrides": {},
+        }
     return {
         "name": task.name,
         "title": task.spec.title,

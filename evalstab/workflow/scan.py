@@ -78,7 +78,7 @@ def scan(
         raise UsageError(f"--channel {channel!r}. {nearest(channel, CHANNELS)}")
     texts, skipped = _texts(place, stdin)
     given = [text.text for path in inputs for text in _texts(str(path), stdin)[0]]
-    tag = language or _main_language(texts)
+    tag = language or main_language(text.text for text in texts)
     try:
         expected = Expectation(tag)
     except ValueError as error:
@@ -160,12 +160,12 @@ def _decoded(data: bytes, name: str) -> str:
     return data.decode("utf-8-sig", "replace")
 
 
-def _main_language(texts: Iterable[Text]) -> str:
+def main_language(texts: Iterable[str]) -> str:
     """The language of most of the openings, by the first detector; English where none tells."""
     detector = first_detector(COMMON_CANDIDATES)
     votes: dict[str, int] = {}
     for text in texts:
-        opening = text.text[:_OPENING]
+        opening = text[:_OPENING]
         scores = detector.scores(opening) if any(map(str.isalpha, opening)) else {}
         if scores:
             best = max(scores, key=scores.__getitem__)

@@ -71,13 +71,32 @@ def test_what_a_source_cannot_know_is_null_with_its_reason(task: Path, tmp_path:
     assert "as they were parsed" in calls["unfinished_reason"]
 
 
-def test_without_a_task_the_records_are_kept_and_nothing_is_scored(tmp_path: Path) -> None:
-    source = FIXTURES / "codex_rollout_paginated.jsonl"
-    done = evalstab("import", "codex", source, "--out", tmp_path / "out", cwd=tmp_path)
+def test_without_a_task_all_is_measured_that_needs_none(tmp_path: Path) -> None:
+    stores = samples(tmp_path / "stores")
+    out = tmp_path / "out"
+    done = evalstab("import", "opencode", stores / "v1", "--out", out, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "name the task" in done.stderr
-    assert (tmp_path / "out" / "trials" / "001" / "events.jsonl").is_file()
-    assert not (tmp_path / "out" / "scores.json").exists()
+    assert "no ranking is judged: name the task" in done.stderr
+    scores = json.loads((out / "scores.json").read_bytes())
+    first = scores["trials"][0]
+    assert (first["ranking"], first["deliverables"]["expected"]) == (None, 0)
+    assert "no task was named" in first["ranking_reason"]
+    assert first["reasoning"]["tokens"] == 40
+    assert first["active_context_tokens"] == 1290
+    assert first["tool_calls"]["total"] == 1
+    assert first["language"]["graphemes_written"] > 0
+    assert scores["stability"]["success_rate"] is None
+    assert "no task was named" in scores["stability"]["success_rate_reason"]
+    codes = {code for trial in scores["trials"] for code in trial["finding_counts"]}
+    assert {"tool.unknown_name", "tool.truncated", "context.overflow"} <= codes
+    assert not {code for code in codes if code.startswith("trial.deliverable")}
+    report = (out / "report.md").read_text()
+    assert "No task was named: no ranking is judged" in report
+    for wrong in ("resume", "--task unknown", "How stable", "complete deliverables", "usable"):
+        assert wrong not in report, wrong
+    again = evalstab("score", out, "--json", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["trials"] == scores["trials"]
 
 
 @pytest.mark.parametrize(
