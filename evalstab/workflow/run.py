@@ -65,10 +65,7 @@ from evalstab.workflow.sizing import (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A series as far as it came: where it stands, what it scored, and how the command exits.
-
-    ``problem`` says in words why the exit code is not 0.
-    """
+    """A series as far as it came; ``problem`` says in words why the exit code is not 0."""
 
     folder: Path
     scores: Json
@@ -179,11 +176,10 @@ def resume(
     gate: str | None = None,
     early_stop: bool = True,
 ) -> Outcome:
-    """Go on with a series from its records; a finished one is only scored again.
+    """Go on with a series from its records; a finished one, or one nobody answers, is scored again.
 
-    With a gate, more ``repeats`` are done only up to its next planned look. FolderError where the
-    task, the endpoint's settings or the loop differ from those the series began with: it names
-    what differs.
+    With a gate, more ``repeats`` are done only up to its next planned look. FolderError names what
+    differs where task, settings of the endpoint or loop are not those the series began with.
     """
     folder = open_series(root)
     require_records(root)
@@ -192,8 +188,11 @@ def resume(
         prepared = gated(recorded(folder, repeats), folder, gate, early_stop=early_stop)
         if wants_more(prepared, folder):
             prepared = with_simulator(prepared, root, people, stack)
-            on_a_loop(preflighted(prepared.settings))
-            prepared = with_provenance(prepared, people.announce)
+            try:
+                on_a_loop(preflighted(prepared.settings))
+                prepared = with_provenance(prepared, people.announce)
+            except EndpointUnusable as error:
+                return finished(prepared, folder, people, str(error))
             require_same_launch(prepared, root, people.announce)
         return _finish(prepared, folder, people)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
@@ -282,3 +283,17 @@ def test_a_model_that_ignores_tools(tmp_path: Path) -> None:
     assert done.returncode == 4, done.stderr
     assert "tool" in done.stderr
     assert (out / "report.md").is_file()
+
+
+def test_a_series_that_nobody_answers_any_more_still_says_what_it_has(tmp_path: Path) -> None:
+    with running(["--persona", "steady", "--time-scale", "1000"]) as url:
+        done = evalstab(
+            "run", "three-notes", "--base-url", f"{url}/v1", "--repeats", "1", "--out", "s",
+            "--quiet", cwd=tmp_path,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    again = evalstab("resume", "s", "--repeats", "2", "--json", cwd=tmp_path)
+    assert again.returncode == 4
+    assert "cannot be reached" in again.stderr
+    scores = json.loads(again.stdout)
+    assert [trial["index"] for trial in scores["trials"]] == [1]
