@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -18,8 +19,13 @@ from evalstab.workflow.score import read_scores
 
 FORMATS = ("csv", "parquet")
 CELL = 8_000
-_FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-_CONTROLS = ("\t", "\r", "\n", "\0")
+_FORMULA = re.compile(
+    r"[\s\"\0\u00ad\u200b-\u200f\u2060\ufeff]*[=+\-@|%\uff1d\uff0b\uff0d\uff20]|[\t\r\n\0]"
+)
+"""How a text begins that a spreadsheet may take for a formula, also behind what it does not show;
+an apostrophe in front says that it is none."""
+
+_LARGEST = 2**63
 _LEFT_OUT = frozenset({"findings", "findings_omitted", "by_context", "per_step"})
 _HEAD = ("series", "task", "endpoint", "model", "source", "context_target")
 
@@ -84,8 +90,7 @@ def neutral(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = value[:CELL]
-    begins = text.lstrip()
-    return f"'{text}" if begins.startswith(_FORMULA) or text[:1] in _CONTROLS else text
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def _csv(columns: Iterable[str], table: Iterable[Row]) -> str:
@@ -121,10 +126,12 @@ def _parquet(columns: Iterable[str], table: list[Json]) -> bytes:
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """A column of one type: as it is where all are numbers or all truth values, else texts."""
+    """A column of one type: whole numbers, numbers, truth values, else texts; null stays null."""
     known = [value for value in values if value is not None]
     if all(isinstance(v, bool) for v in known):
         return values
     if all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):
+        if all(isinstance(v, int) and abs(v) < _LARGEST for v in known):
+            return values
         return [None if v is None else float(v) for v in values]
     return [None if v is None else neutral(str(v)) for v in values]

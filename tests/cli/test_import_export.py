@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet  # type: ignore[import-untyped,unused-ignore]
 
 from evalstab.workflow.export import neutral
 from tests.cli.program import evalstab
@@ -146,22 +147,54 @@ def test_one_flat_row_a_trial(tmp_path: Path) -> None:
     )
 
 
-def test_parquet_needs_its_extra_and_says_so(tmp_path: Path) -> None:
+def test_parquet_keeps_types_and_nulls_and_needs_its_extra(tmp_path: Path) -> None:
     series = tmp_path / "series"
-    evalstab("run", "three-notes", "--repeats", "1", "--out", series, "--quiet", cwd=tmp_path)
+    evalstab("run", "three-notes", "--repeats", "2", "--out", series, "--quiet", cwd=tmp_path)
+    scores = json.loads((series / "scores.json").read_bytes())
+    scores["trials"][0] |= {"winner": "=HYPERLINK(1)", "top_score": None, "huge": 10**30}
+    scores["trials"][1] |= {"resumed": True, "steps": 7, "nothing": None}
+    (series / "scores.json").write_text(json.dumps(scores))
     out = tmp_path / "trials.parquet"
     done = evalstab("export", "parquet", series, "--output", out, cwd=tmp_path)
-    try:
-        from pyarrow import parquet  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-    except ImportError:
-        assert done.returncode == 3
-        assert "evalstab[parquet]" in done.stderr
-    else:
-        assert parquet.read_table(out).num_rows == 1
+    assert done.returncode == 0, done.stderr
+    table = parquet.read_table(out)
+    types = {name: str(table.schema.field(name).type) for name in table.schema.names}
+    assert types["index"] == types["steps"] == types["active_context_tokens"] == "int64"
+    assert types["seconds"] == types["top_score"] == types["huge"] == "double"
+    assert (types["resumed"], types["winner"], types["nothing"]) == ("bool", "string", "null")
+    rows = table.to_pylist()
+    assert [row["index"] for row in rows] == [1, 2]
+    assert (rows[0]["winner"], rows[0]["top_score"], rows[1]["nothing"]) == (
+        "'=HYPERLINK(1)", None, None,
+    )  # fmt: skip
+    assert (rows[1]["resumed"], rows[1]["steps"], rows[1]["huge"]) == (True, 7, None)
+    assert rows[1]["seconds"] == scores["trials"][1]["seconds"]
+    hidden = tmp_path / "hidden" / "pyarrow"
+    hidden.mkdir(parents=True)
+    (hidden / "__init__.py").write_text("raise ImportError('not here')")
+    env = {"PYTHONPATH": str(hidden.parent)}
+    done = evalstab("export", "parquet", series, "--output", out, cwd=tmp_path, env=env)
+    assert done.returncode == 3
+    assert "evalstab[parquet]" in done.stderr
 
 
 def test_text_that_looks_like_a_formula_is_neutral_and_numbers_stay() -> None:
     assert neutral(-1.5) == -1.5
     assert neutral("note_b") == "note_b"
-    for text in ("=1", "+1", "-1", "@x", "\t=1", " =1", "\uff1d1", "|x", "%x"):
+    assert neutral("a = b") == "a = b"
+    assert neutral("'=1") == "'=1"
+    odd = (
+        "\t=1",
+        " =1",
+        "\u00a0=1",
+        '"=1"',
+        ' " =1',
+        "\ufeff=1",
+        "\u200b@x",
+        "\uff1d1",
+        "\r",
+        "\n1",
+    )
+    for text in ("=1", "+1", "-1", "@x", "|x", "%x", *odd):
         assert neutral(text) == f"'{text}"
+    assert len(neutral(" " * 100_000 + "=")) <= 8_001
