@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from evalstab.cli.common import answer, answer_json, say
+from evalstab.cli.common import annotate, answer, answer_json, on_github, say
 from evalstab.endpoint.base import Attempt
 from evalstab.series.folder import SeriesFile
 from evalstab.sim.open import open_sim
@@ -20,6 +20,9 @@ from evalstab.trial.record import Step, TrialEnded
 from evalstab.workflow.request import Announce
 from evalstab.workflow.run import Outcome, People
 from evalstab.workflow.rungs import first_screen
+
+UNDECIDED = 6
+"""The exit code of a gate that could not decide."""
 
 
 def people_for(announce: Announce, *, quiet: bool) -> People:
@@ -44,7 +47,20 @@ def show(outcome: Outcome, *, as_json: bool, quiet: bool) -> None:
     if outcome.problem:
         say(f"error: {outcome.problem}")
     if outcome.exit_code:
+        _annotate(outcome)
         raise typer.Exit(outcome.exit_code)
+
+
+def _annotate(outcome: Outcome) -> None:
+    """Why a GitHub job fails here, where one runs."""
+    if on_github():
+        from evalstab.text.github import Level, annotation
+
+        verdict = outcome.scores.get("verdict") or {}
+        told = f"gate {verdict.get('gate')}: {verdict.get('status')}: {verdict.get('reason')}"
+        message = outcome.problem or (told if verdict else f"exit code {outcome.exit_code}")
+        level: Level = "warning" if outcome.exit_code == UNDECIDED else "error"
+        annotate([annotation(level, f"evalstab {outcome.folder}", message)])
 
 
 class Silence:

@@ -43,6 +43,24 @@ def test_a_mistake_is_an_error_too_and_elsewhere_nothing_is_annotated(series: Pa
     assert commands(evalstab("gate", "nowhere", cwd=series.parent).stderr) == []
 
 
+def test_a_run_whose_gate_fails_is_an_error(tmp_path: Path) -> None:
+    done = evalstab(
+        "run", "three-notes", "--endpoint", "sim:drifting", "--repeats", "3",
+        "--gate", "strict.toml", "--quiet", "--out", "series", cwd=_strict(tmp_path), env=GITHUB,
+    )  # fmt: skip
+    assert done.returncode == 5
+    ((level, properties, message),) = commands(done.stderr)
+    assert (level, properties) == ("error", {"title": "evalstab series"})
+    assert message.startswith("gate strict: fail: ")
+
+
+def _strict(folder: Path) -> Path:
+    """A folder with a gate that no series of three passes."""
+    rule = '{ name = "never", value = "stability.scale.cv", max = -1 }'
+    (folder / "strict.toml").write_text(f"repeats = 3\nrules = [{rule}]\n")
+    return folder
+
+
 def test_what_a_model_wrote_is_no_command(tmp_path: Path) -> None:
     (tmp_path / "answer.md").write_text(
         "Die beste ist 漢字 ##[error]x nun\n::add-mask::e 漢字\n##[stop-commands]y 漢字\n"
