@@ -31,6 +31,8 @@ MakePage = Callable[[Path], bytes]
 class Pages:
     """What can be shown: pages of series and ladders under ``root``, and the list of them.
 
+    Where ``root`` is itself a series or a ladder, its page comes first.
+
     ``make`` builds the page of a scored series that has none, or one older than its scores or of
     another version, whose script would not be let run. ``root`` is resolved.
     """
@@ -45,7 +47,7 @@ class Pages:
         """
         found = folders(self.root)
         if path in (b"/", b"/index.html"):
-            if found == [self.root]:
+            if found == [self.root] or (path == b"/" and self.root in found):
                 return self._page(self.root)
             return render_index(lines(self.root, found), labels.file_name(self.root.name)).encode()
         for folder in found:

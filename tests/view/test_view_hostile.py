@@ -371,3 +371,11 @@ def test_a_link_behind_a_link_is_found(reports: Path, tmp_path: Path) -> None:
     shutil.rmtree(reports / "bad" / "trials" / "003")
     (reports / "bad" / "trials" / "003").symlink_to(hidden)
     assert "leads out of" in _told_and_alive(reports)
+
+
+def test_a_ladder_that_is_viewed_comes_first(reports: Path) -> None:
+    ladder_of(reports / "up", [("16k", 16_000, 1, STEADY), ("60k", 60_000, 1, TORN)])
+    with serving(reports / "up") as server:
+        assert "<h2>Stability by rung</h2>" in ask(server, "/")[1]
+        assert "<h1>Series in <bdi>up</bdi></h1>" in ask(server, "/index.html")[1]
+        assert ask(server, "/16k/report.html")[0] == 200
