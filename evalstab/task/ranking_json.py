@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from evalstab.task.aliases import plain
+from evalstab.task.aliases import Aliases, plain
 from evalstab.task.model import TaskFile
 from evalstab.task.numbers import number_in, place_in
 from evalstab.task.ranking import Entry, StatedRanking, Unreadable, assembled
@@ -17,12 +17,15 @@ _ATTEMPTS = 50
 _Names = dict[str, str]
 """Criteria by their plain titles and ids."""
 
-_OUTER = ("ranking", "rangliste", "rankings")
-_LABELS = ("candidate", "kandidat", "candidate_id", "id", "name", "file", "datei")
-_PLACES = ("place", "rank", "platz", "rang", "position")
-_TOTALS = ("total", "gesamt", "gesamtpunktzahl", "gesamtpunkte", "summe", "sum", "total_score")
-_POINTS = ("points", "punkte", "score")
-_CRITERIA = ("criteria", "kriterien")
+_OUTER = ("ranking", "rangliste", "rankings", "classement", "clasificación", "classifica")
+_LABELS = ("candidate", "kandidat", "candidate_id", "id", "name", "file", "datei", "candidat")
+_PLACES = ("place", "rank", "platz", "rang", "position", "puesto", "posición", "miejsce")
+_TOTALS = (
+    *("total", "gesamt", "gesamtpunktzahl", "gesamtpunkte", "summe", "sum", "total_score"),
+    *("totale", "suma", "puntuación"),
+)
+_POINTS = ("points", "punkte", "score", "puntos", "punkty", "punti")
+_CRITERIA = ("criteria", "kriterien", "critères", "criterios", "kryteria", "criteri")
 
 
 def read_json(text: str, spec: TaskFile) -> tuple[StatedRanking, bool]:
@@ -104,13 +107,15 @@ def _inside(text: str) -> Iterator[Any]:
 def _from_value(value: Any, spec: TaskFile) -> StatedRanking:
     if isinstance(value, dict):
         outer = [key for key in value if key.casefold() in _OUTER]
+        outer = outer or [key for key, inner in value.items() if _placed(inner)]
         if len(outer) > 1:
             raise Unreadable("it holds several rankings")
         if outer:
             value = value[outer[0]]
     names = {plain(name): c.id for c in spec.criteria for name in (c.title, c.id)}
     if isinstance(value, list):
-        entries = [e for rank, item in enumerate(value) for e in _item(item, rank, names)]
+        known = Aliases(spec.candidates)
+        entries = [e for rank, item in enumerate(value) for e in _item(item, rank, names, known)]
         return _bounded(entries, spec, ordered=True)
     if isinstance(value, dict):
         entries = [_keyed(key, item, rank, names) for rank, (key, item) in enumerate(value.items())]
@@ -121,13 +126,23 @@ def _from_value(value: Any, spec: TaskFile) -> StatedRanking:
     raise Unreadable("it holds no list of candidates")
 
 
+def _placed(value: Any) -> bool:
+    """Whether a value is a list whose entries all state a place: a ranking, whatever its key."""
+    return (
+        isinstance(value, list)
+        and value != []
+        and all(isinstance(e, dict) and _field(e, _PLACES) is not None for e in value)
+    )
+
+
 def _bounded(entries: list[Entry], spec: TaskFile, *, ordered: bool) -> StatedRanking:
     if len(entries) > MAX_ENTRIES:
         raise Unreadable(f"it has more than {MAX_ENTRIES} entries")
     return assembled(entries, spec, ordered=ordered)
 
 
-def _item(item: Any, rank: int, names: _Names) -> Iterator[Entry]:
+def _item(item: Any, rank: int, names: _Names, known: Aliases) -> Iterator[Entry]:
+    """The candidates of one entry; one without a known key for them is found by its contents."""
     if isinstance(item, str):
         yield Entry(item, rank)
     elif isinstance(item, list) and all(isinstance(name, str) for name in item):
@@ -135,6 +150,10 @@ def _item(item: Any, rank: int, names: _Names) -> Iterator[Entry]:
             yield Entry(name, rank)
     elif isinstance(item, dict):
         label = _field(item, _LABELS)
+        if label is None:
+            texts = [text for text in item.values() if isinstance(text, str)]
+            named = [text for text in texts if known.find(text) is not None]
+            label = named[0] if len(named) == 1 else None
         if not isinstance(label, str):
             raise Unreadable(f"entry {rank + 1} names no candidate")
         yield _entry(label, item, rank, names)

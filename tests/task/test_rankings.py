@@ -52,6 +52,10 @@ def test_the_form_of_the_brief() -> None:
         '[{"candidate": "person_11", "score": 13}, {"candidate": "person_01", "score": 9},'
         ' {"candidate": "person_02", "score": 9}]',
         '{"person_01": {"place": 2}, "person_11": {"place": 1}, "person_02": {"place": 2}}',
+        '{"classement": [{"candidat": "Cora Lind", "rang": "1"}, {"candidat": "Anna Berg",'
+        ' "rang": "2"}, {"candidat": "Ben Ott", "rang": "2"}]}',
+        '{"wynik": [{"kto": "person_11", "miejsce": 1, "uwagi": "dobra"}, {"kto": "person_01",'
+        ' "miejsce": 2}, {"kto": "person_02", "miejsce": 2}], "uwagi": ["brak"]}',
     ],
 )
 def test_plain_variants_say_the_same(text: str) -> None:
@@ -267,3 +271,16 @@ def test_short_ids_are_not_found_in_sentences() -> None:
     ranking = read_list("1. b: a better note, 7 points\n2. a (5)\n3. 7 - 3", short)
     assert ranking.groups == (("b",), ("a",), ("7",))
     assert ranking.totals == {"b": 7, "a": 5, "7": 3}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"candidats": ["person_11", "person_01", "person_02"]}',
+        '{"a": [{"id": "person_11", "place": 1}], "b": [{"id": "person_01", "place": 1}]}',
+        '[{"wer": "person_11", "statt": "person_01", "platz": 1}, {"wer": "person_02"}]',
+    ],
+)
+def test_a_list_under_an_unknown_key_is_not_guessed_at(text: str) -> None:
+    with pytest.raises(Unreadable):
+        of_json(text)
