@@ -19,7 +19,7 @@ from evalstab.errors import EvalstabError, FolderError, UsageError
 from evalstab.report import labels
 from evalstab.report.html import is_current, policy, render_index
 from evalstab.report.index import COMPARISONS, SCORES, address, comparisons, folders, lines
-from evalstab.report.own import require_own
+from evalstab.report.own import require_bounded, require_own
 from evalstab.report.write import PAGE_FILE
 from evalstab.series.ladder import LADDER_FILE, is_ladder
 
@@ -66,6 +66,7 @@ class Pages:
             found = page.read_bytes()
             if is_current(found):
                 return found
+        require_bounded(folder)
         try:
             return self.make(folder)
         except _SHAPES as error:

@@ -13,7 +13,10 @@ from pathlib import Path
 
 from evalstab.errors import FolderError
 from evalstab.report.shape import MOST_BYTES
+from evalstab.trial.record import COMPRESSED, opened
 
+MOST_RECORD = 512 << 20
+_PART = 1 << 20
 _DEPTH = 3
 _NOT_READ = frozenset({"workspace", "task", "plots", "shared", "calibration"})
 """Folders in which no page reads."""
@@ -38,6 +41,18 @@ def require_own(folder: Path, root: Path) -> None:
             raise FolderError(f"{path} is no file: it is not read")
         if folder == path.parent and known.st_size > MOST_BYTES:
             raise FolderError(f"{path} is larger than {MOST_BYTES >> 20} MB: it is not read")
+
+
+def require_bounded(folder: Path) -> None:
+    """FolderError where a record is larger than any of ours, be it only after unpacking."""
+    for path in sorted((folder / "trials").glob("*/events.jsonl*")):
+        size = 0 if path.suffix == COMPRESSED else path.stat().st_size
+        if path.suffix == COMPRESSED:
+            with opened(path) as file:
+                while size <= MOST_RECORD and (part := file.read(_PART)):
+                    size += len(part)
+        if size > MOST_RECORD:
+            raise FolderError(f"{path} holds more than {MOST_RECORD >> 20} MB: it is not read")
 
 
 def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from evalstab.report.html import is_current, policy
 from evalstab.report.index import folders, lines
@@ -379,3 +380,16 @@ def test_a_ladder_that_is_viewed_comes_first(reports: Path) -> None:
         assert "<h2>Stability by rung</h2>" in ask(server, "/")[1]
         assert "<h1>Series in <bdi>up</bdi></h1>" in ask(server, "/index.html")[1]
         assert ask(server, "/16k/report.html")[0] == 200
+
+
+def test_a_record_that_unpacks_without_end_is_not_read(reports: Path) -> None:
+    record = reports / "bad" / "trials" / "003" / "events.jsonl"
+    packed = record.with_name("events.jsonl.zst")
+    with packed.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as writer:
+        for _ in range(600):
+            writer.write(bytes(1 << 20))
+    assert packed.stat().st_size < 100_000
+    record.unlink()
+    assert "more than 512 MB" in _told_and_alive(reports)
+    packed.write_bytes(b"(\xb5/\xfd no archive")
+    assert "003" in _told_and_alive(reports)
