@@ -87,9 +87,16 @@ def _together(root: Path, known: list[tuple[Rung, Json]], announce: Announce) ->
     names = {rung.name for rung, _ in known}
     missing = [rung.name for rung in file.rungs if rung.name not in names]
     lines += [f"  {'not run':<9} {name}" for name in missing]
-    if missing:
-        lines += ["Next, cheapest first:", f"  evalstab resume {here(root)}"]
+    lines += _next(root, known, missing)
     return Judged(gate["status"], lines, document(file, known))
+
+
+def _next(root: Path, known: list[tuple[Rung, Json]], missing: list[str]) -> list[str]:
+    """What could decide it: the rungs that have not been run, and more trials of open ones."""
+    commands = [f"evalstab resume {here(root)}"] if missing else []
+    verdicts = [scores["verdict"] for _, scores in known]
+    commands += [v["next"][0] for v in verdicts if v["status"] == "undecided" and v["next"]]
+    return ["Next, cheapest first:", *(f"  {one}" for one in commands)] if commands else []
 
 
 def judge_series(root: Path, name: str | None, announce: Announce) -> Json:

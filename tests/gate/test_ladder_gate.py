@@ -113,3 +113,15 @@ def test_a_natural_size_is_named_with_its_context() -> None:
 
 def test_without_a_gate_there_is_no_verdict() -> None:
     assert _result(("c1", None, 1, "none"), ("c4", None, 4, "none")) is None
+
+
+def test_open_rungs_say_what_could_decide_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cwd = _ladder(tmp_path, ("16k", 16_000, 1, STEADY), ("60k", 60_000, 1, STEADY))
+    monkeypatch.chdir(cwd)
+    found = judge_folder(Path("ladder"), "acceptance", print)
+    assert found.status == "undecided"
+    after = found.lines[found.lines.index("Next, cheapest first:") + 1 :]
+    assert len(after) == 2
+    assert all(line.startswith("  evalstab ") for line in after)
