@@ -90,7 +90,7 @@ def _title(lines: list[Json]) -> str:
 
 def _branch(lines: list[Json], *, aside: bool) -> list[Json]:
     """The lines that lead to the last one, with all answers of tools to calls among them."""
-    own = [line for line in lines if aside or not line.get("isSidechain")]
+    own = _once([line for line in lines if aside or not line.get("isSidechain")])
     known = {str(line.get("uuid")): line for line in own if line.get("uuid")}
     at = next((str(line["uuid"]) for line in reversed(own) if line.get("uuid")), "")
     chain: set[str] = set()
@@ -106,6 +106,18 @@ def _branch(lines: list[Json], *, aside: bool) -> list[Json]:
         if line in kept
         or any(_is(b, "tool_result") and b.get("tool_use_id") in calls for b in _blocks(line))
     ]
+
+
+def _once(lines: list[Json]) -> list[Json]:
+    """Each line once: what is kept when a conversation is shortened is written again."""
+    seen: set[str] = set()
+    made = []
+    for line in lines:
+        name = str(line.get("uuid") or "")
+        if not name or name not in seen:
+            made.append(line)
+        seen.add(name)
+    return made
 
 
 @dataclass(slots=True)

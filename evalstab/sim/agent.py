@@ -11,6 +11,7 @@ from evalstab.sim.desk import Desk, look, subjects
 from evalstab.sim.mind import Mind
 from evalstab.sim.shape import SUBMIT, Shape, batch, next_writes
 from evalstab.sim.submission import submission
+from evalstab.sim.summary import summary
 from evalstab.sim.turn import Call, Turn
 from evalstab.task.brief_reading import Brief
 
@@ -60,6 +61,8 @@ def decide(mind: Mind, conversation: Conversation) -> Turn:
     if brief is None:
         return _chat(mind, conversation)
     scene = _Scene(mind, conversation, brief, look(conversation))
+    if conversation.summing_up:
+        return Turn(content=summary(conversation.prompt, scene.desk.progress(), mind.trial))
     if turn := _gather(scene):
         return turn
     if scene.offers("write_file"):

@@ -129,7 +129,7 @@ def admit(
         fingerprint=world.fingerprint,
         moment=Moment(
             in_flight=world.in_flight,
-            fresh=world.once(identity, conversation.step),
+            fresh=world.once(identity, conversation.place),
             stream=bool(body.get("stream")),
             unseen=unseen,
         ),
@@ -164,12 +164,12 @@ def _asked_limit(body: Mapping[str, Any]) -> int | None:
 def plan(admitted: Admitted) -> Plan:
     """Decide the whole answer: a pure function of what was admitted."""
     mind, conversation = admitted.mind, admitted.conversation
-    settings, identity, step = admitted.settings, admitted.identity, conversation.step
+    settings, identity, place = admitted.settings, admitted.identity, conversation.place
     turn = decide(mind, conversation)
     draft = strike(mind, conversation, turn, admitted.prompt.tokens, admitted.moment)
     answer = in_shell(draft.turn, conversation.offer.shell)
     sent = cut(answer, admitted.limit)
-    key = mind.key("id", identity.trial, identity.attempt, step)
+    key = mind.key("id", identity.trial, identity.attempt, place)
     many = len(answer.calls)
     return Plan(
         admitted=admitted,
@@ -182,10 +182,10 @@ def plan(admitted: Admitted) -> Plan:
         head=Head(
             id=f"chatcmpl-{fingerprint(*key, length=32)}",
             model=settings.served,
-            created=_EPOCH + identity.trial * 3600 + step * 60,
+            created=_EPOCH + identity.trial * 3600 + conversation.step * 60,
             fingerprint=admitted.fingerprint,
         ),
-        call_ids=tuple(call_ids(mind, identity, step, settings.dialect.call_id, many)),
+        call_ids=tuple(call_ids(mind, identity, place, settings.dialect.call_id, many)),
     )
 
 

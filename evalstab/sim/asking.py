@@ -48,9 +48,13 @@ def of_messages(body: Json, field: str) -> Json:
     }
     turns = body.get("messages")
     if isinstance(turns, list) and turns:
-        lead = [{"role": "system", "content": _text(body.get("system"))}]
-        said = [message for turn in _dicts(turns) for message in _turn(turn, field)]
-        made["messages"] = _joined([*lead, *said] if lead[0]["content"] else said, field)
+        # Claude Code puts reminders between the turns; servers move them to the front.
+        asides = [turn.get("content") for turn in _dicts(turns) if turn.get("role") == "system"]
+        lead = "\n".join(filter(None, map(_text, [body.get("system"), *asides])))
+        own = [turn for turn in _dicts(turns) if turn.get("role") != "system"]
+        said = [message for turn in own for message in _turn(turn, field)]
+        first = [{"role": "system", "content": lead}] if lead else []
+        made["messages"] = _joined([*first, *said], field)
     return made
 
 

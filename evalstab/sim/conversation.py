@@ -13,7 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from evalstab.chat import Json
-from evalstab.sim.shell import FILE_TOOLS, Shell, file_call, output_of, shell_of
+from evalstab.sim.shell import FILE_TOOLS, NAMES, Shell, file_call, output_of, shell_of
+from evalstab.sim.summary import HEADING
 from evalstab.task.brief_reading import Brief, parse_brief
 
 
@@ -50,7 +51,8 @@ class Offer:
 class Conversation:
     """One request, understood: the brief, the tools on offer, and what was done so far.
 
-    ``begin`` is the position of the message that holds the task.
+    ``begin`` is the position of the message that holds the task. ``summing_up``: the agent asks for
+    a summary of what was done, in order to go on with it alone.
     """
 
     begin: int
@@ -59,11 +61,18 @@ class Conversation:
     offer: Offer
     steps: tuple[tuple[Done, ...], ...]
     thinking: bool = True
+    summing_up: bool = False
 
     @property
     def step(self) -> int:
         """Number of the step that this request asks for, from 1."""
         return len(self.steps) + 1
+
+    @property
+    def place(self) -> object:
+        """What tells this step from all others of its trial: after a summary, steps begin anew."""
+        told = self.prompt.partition(f"\n{HEADING}\n")[2]
+        return (self.step, told) if told else self.step
 
     @property
     def done(self) -> list[Done]:
@@ -95,7 +104,10 @@ def understand(body: Mapping[str, Any]) -> Conversation:
     if done and done[-1].get("role") == "assistant":
         # Some agents send what they kept of an answer that broke off: it is to be gone on with.
         done = done[:-1]
-    if (shell := shell_of(offer.schemas, _said(messages))) is not None:
+    shell = shell_of(offer.schemas, _said(messages))
+    if shell is None and not offer.schemas:
+        shell = _shell_seen(done)
+    elif shell is not None:
         offer = replace(offer, schemas={name: {} for name in FILE_TOOLS}, shell=shell)
     return Conversation(
         begin=start,
@@ -104,6 +116,7 @@ def understand(body: Mapping[str, Any]) -> Conversation:
         offer=offer,
         steps=_steps(done, shell),
         thinking=_thinking(body),
+        summing_up=brief is not None and _asks_for_summary(done, offer),
     )
 
 
@@ -114,10 +127,29 @@ def _brief(text: str) -> Brief | None:
 
 def _beginning(messages: Sequence[Json]) -> tuple[int, Brief | None]:
     users = [at for at, m in enumerate(messages) if m.get("role") == "user"]
-    for at in reversed(users):
-        if (brief := _brief(text_of(messages[at].get("content")))) is not None:
+    for at in range(len(messages) - 1, -1, -1):
+        text = text_of(messages[at].get("content"))
+        # Some agents keep a summary as what their model said.
+        told = messages[at].get("role") == "assistant" and HEADING in text
+        if (told or at in users) and (brief := _brief(text)) is not None:
             return at, brief
     return (users[-1] if users else max(len(messages) - 1, 0)), None
+
+
+def _asks_for_summary(done: Sequence[Json], offer: Offer) -> bool:
+    if not any(m.get("tool_calls") for m in done) or done[-1].get("role") != "user":
+        return False
+    return not offer.schemas or "summar" in text_of(done[-1].get("content")).lower()
+
+
+def _shell_seen(messages: Sequence[Json]) -> Shell | None:
+    """The shell of earlier calls, for a request that offers no tools any more."""
+    for message in messages:
+        for call in message.get("tool_calls") or []:
+            made = _done(call, {}) if isinstance(call, dict) else None
+            if made is not None and made.name in NAMES:
+                return Shell(made.name, "cmd" if "cmd" in made.arguments else "command")
+    return None
 
 
 def _can_be_read(brief: Brief | None, offer: Offer) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from evalstab.sim.conversation import Conversation, Done
 from evalstab.sim.prose import Subject, facts
+from evalstab.sim.summary import Progress, progress_in
 from evalstab.task.brief_reading import Brief
 
 _LISTED = re.compile(r"(.+) \(\d+ bytes\)")
@@ -35,6 +36,11 @@ class Desk:
             p for p in self.sources if p not in self.texts and self.tries.get(p, 0) < _READ_TRIES
         ]
 
+    def progress(self) -> Progress:
+        """What was done so far, as a summary tells it."""
+        read = tuple(path for path in self.sources if path in self.texts)
+        return Progress(tuple(self.unread()), read, tuple(sorted(self.written)))
+
     def unwritten(self, brief: Brief, *, submitted: bool) -> list[str]:
         """Deliverables that still have to be written, as far as trying again makes sense.
 
@@ -56,6 +62,12 @@ def look(conversation: Conversation) -> Desk:
     if brief is None:
         return desk
     desk.texts.update(brief.files)
+    if (progress := progress_in(conversation.prompt)) is not None:
+        desk.listed = True
+        desk.sources = [*progress.unread, *progress.read]
+        desk.texts.update(dict.fromkeys(progress.read, ""))
+        desk.written.update(progress.written)
+        desk.attempts.update(dict.fromkeys(progress.written, 1))
     for call in conversation.done:
         _enter(desk, call)
     if not desk.sources:

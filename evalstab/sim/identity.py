@@ -11,6 +11,7 @@ from evalstab.chat import Json
 from evalstab.sim.conversation import Conversation, text_of
 from evalstab.sim.dice import fingerprint
 from evalstab.sim.mind import Mind
+from evalstab.sim.summary import trial_in
 from evalstab.sim.world import Identity, World
 
 HEADER = "x-evalstab-trial"
@@ -20,11 +21,11 @@ _HEADER = re.compile(r"(.{1,300})/(\d{1,7})/(\d{1,3})")
 _MARK = re.compile(r"([0-9a-f]{6})([0-9a-f]{2})$")
 
 
-def call_ids(mind: Mind, identity: Identity, step: int, prefix: str, many: int) -> list[str]:
+def call_ids(mind: Mind, identity: Identity, place: object, prefix: str, many: int) -> list[str]:
     """Ids for the calls of one answer; they end in trial and attempt, so that history tells."""
     mark = f"{identity.trial & 0xFFFFFF:06x}{identity.attempt & 0xFF:02x}"
     return [
-        f"{prefix}{fingerprint(*mind.key('call', identity.trial, step, number))}{mark}"
+        f"{prefix}{fingerprint(*mind.key('call', identity.trial, place, number))}{mark}"
         for number in range(many)
     ]
 
@@ -39,6 +40,8 @@ def identify(
         messages = [m for m in body.get("messages") or [] if isinstance(m, dict)]
         if (trial := _from_history(world, messages)) is not None:
             return Identity(NAMELESS, trial, 1)
+    if (trial := trial_in(conversation.prompt)) is not None:
+        return Identity(NAMELESS, trial, 1)
     return Identity(NAMELESS, world.begin(conversation.prompt) if conversation.brief else 1, 1)
 
 

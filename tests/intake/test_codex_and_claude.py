@@ -123,6 +123,29 @@ def test_lines_of_other_kinds_stand_in_the_chain_of_a_transcript(tmp_path: Path)
     assert session.answer == "B, A"
 
 
+def test_what_is_kept_of_a_shortened_conversation_is_told_once(tmp_path: Path) -> None:
+    use = [{"type": "tool_use", "id": "one", "name": "Bash", "input": {"command": "ls"}}]
+    result = [{"type": "tool_result", "tool_use_id": "one", "content": "a b"}]
+    kept = (
+        _line("a1", "u1", "assistant", use, stop="tool_use"),
+        _line("r1", "a1", "user", result),
+    )
+    boundary = {"uuid": "b1", "type": "system", "subtype": "compact_boundary"}
+    path = _claude(
+        tmp_path,
+        _line("u1", None, "user", "Rank them."),
+        *kept,
+        *kept,
+        {**boundary, "parentUuid": None, "logicalParentUuid": "r1"},
+        _line("s1", "b1", "user", "This session is being continued", isCompactSummary=True),
+        _line("a2", "s1", "assistant", [{"type": "text", "text": "B, A"}], stop="end_turn"),
+    )
+    session = _one(list(claude_code.sessions(path)))
+    assert [len(step.reply.tool_calls) for step in session.steps if step.reply] == [1, 0]
+    assert session.compactions == (2,)
+    assert session.prompt == "Rank them."
+
+
 def _api_error(id_: str, parent: str, text: str) -> dict[str, object]:
     said = [{"type": "text", "text": text}]
     return _line(id_, parent, "assistant", said, stop="stop_sequence", isApiErrorMessage=True)
