@@ -30,7 +30,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``None`` texts mean that nothing arrived on the channel. ``finish`` is as received (``None``
     for null or an empty string). ``reasoning_field`` says in which form the reasoning came, since
     it is sent back in the same form; ``reasoning_details`` are kept verbatim for that, and so are
-    ``reasoning_tags`` where inline reasoning had others than ``<think>``.
+    ``reasoning_tags`` where inline reasoning had others than ``<think>``. ``fingerprint`` is the
+    server's own ``system_fingerprint``: another one is another build, configuration or machine.
     """
 
     reasoning: str | None = None
@@ -46,6 +47,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reasoning_details: tuple[Json, ...] = ()
     model: str | None = None
     provider: str | None = None
+    fingerprint: str | None = None
     context_sizes: tuple[int | None, int | None] | None = None
 
 

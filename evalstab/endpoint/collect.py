@@ -21,6 +21,7 @@ from evalstab.endpoint.wire import BadFrame, Bound
 
 MAX_TEXT_CHARS = 8 * 1024 * 1024
 MAX_BLOCKS = 1000
+MAX_NAME_CHARS = 200
 MAX_ERRORS = 20
 
 
@@ -45,6 +46,7 @@ class Collected:
     timings: ServerTimings | None = None
     model: str | None = None
     provider: str | None = None
+    fingerprint: str | None = None
     choices: int = 0
     streamed: bool = False
     whole: bool = False
@@ -93,6 +95,8 @@ class Collected:
             self.model = frame.model
         if self.provider is None and frame.provider:
             self.provider = frame.provider
+        if self.fingerprint is None and frame.system_fingerprint:
+            self.fingerprint = frame.system_fingerprint[:MAX_NAME_CHARS]
         return progress
 
     def refuse(self, bad: BadFrame) -> None:

@@ -76,6 +76,7 @@ class Frame(msgspec.Struct):
     error: Any = None
     model: str | None = None
     provider: str | None = None
+    system_fingerprint: str | None = None
     id: str | None = None
     base_resp: Any = None
     data: Any = None
@@ -154,7 +155,7 @@ def coerce(value: dict[str, Any]) -> Frame:
         setattr(frame, name, whole_json(value.get(name)))
     for name in ("code", "type", "success"):
         setattr(frame, name, whole_json(value.get(name)))
-    for name in ("model", "provider", "id"):
+    for name in ("model", "provider", "system_fingerprint", "id"):
         setattr(frame, name, _name(value.get(name)))
     return frame
 

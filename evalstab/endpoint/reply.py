@@ -131,6 +131,7 @@ def _reply(
         reasoning_details=got.details.verbatim(),
         model=got.model,
         provider=got.provider,
+        fingerprint=got.fingerprint,
         context_sizes=sizes,
     )
 

@@ -78,13 +78,16 @@ def _stated(facts: TrialFacts) -> Iterator[tuple[str, Any]]:
         yield "model", facts.models
     if facts.providers:
         yield "provider", facts.providers
+    if facts.fingerprints:
+        yield "system_fingerprint", facts.fingerprints
 
 
 def _by_value(values: dict[int, Any]) -> dict[str, list[int]]:
     """Which trials have which value; texts are shortened, for people to read."""
     found: dict[str, list[int]] = {}
     for index, value in values.items():
-        found.setdefault(str(value)[:80], []).append(index)
+        text = ", ".join(value) if isinstance(value, tuple) else str(value)
+        found.setdefault(text[:80], []).append(index)
     return {value: indices[:TRIALS_SHOWN] for value, indices in found.items()}
 
 

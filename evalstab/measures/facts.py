@@ -57,6 +57,7 @@ class TrialFacts:
     seed: Any
     models: tuple[str, ...]
     providers: tuple[str, ...]
+    fingerprints: tuple[str, ...]
     first_prompt: int | None
     first_cached: int | None
     unreliable: tuple[str, ...]
@@ -83,6 +84,7 @@ def trial_facts(trial: TrialView) -> TrialFacts:
         seed=fields.get("seed"),
         models=tuple(dict.fromkeys(r.model for r in replies if r.model)),
         providers=tuple(dict.fromkeys(r.provider for r in replies if r.provider)),
+        fingerprints=tuple(dict.fromkeys(r.fingerprint for r in replies if r.fingerprint)),
         first_prompt=prompt,
         first_cached=cached,
         unreliable=tuple(dict.fromkeys(c.unreliable for c in clocks if c.unreliable)),

@@ -215,3 +215,15 @@ def test_a_frame_that_was_not_read_is_no_fault_of_the_servers_parser() -> None:
     assert codes == {"stream.bad_frame"}
     _, codes = read(whole.replace(b"Fertig.", b""))
     assert codes == {"server.parse_error"}
+
+
+def test_the_servers_own_fingerprint_is_kept() -> None:
+    parts = frame(system_fingerprint="", choices=[]), frame(system_fingerprint=None, choices=[])
+    told = frame(system_fingerprint="b4567-abc" + "x" * 500, choices=[])
+    reply, _ = read(stream(*parts, told, delta(content="Ja.")))
+    assert reply.fingerprint is not None
+    assert reply.fingerprint.startswith("b4567-abcx")
+    assert len(reply.fingerprint) == 200
+    odd = frame(system_fingerprint={"a": 1}, choices=[{"index": 0, "delta": {"content": "Ja."}}])
+    reply, codes = read(stream(odd))
+    assert (reply.content, reply.fingerprint, codes) == ("Ja.", None, set())

@@ -73,6 +73,7 @@ def test_a_seed_for_each_trial_is_no_fixed_one(tmp_path: Path) -> None:
         (Written([make_step(1, content="x")], opening="Etwas anderes."), "opening"),
         (Written([make_step(1, content="x", model="other")]), "model"),
         (Written([make_step(1, content="x", provider="B")]), "provider"),
+        (Written([make_step(1, content="x", fingerprint="fp_2")]), "system_fingerprint"),
         (
             Written([make_step(1, content="x")], fields={"model": "m2", "tools": [{"a": 1}]}),
             "tools",
@@ -81,13 +82,15 @@ def test_a_seed_for_each_trial_is_no_fixed_one(tmp_path: Path) -> None:
 )
 def test_mixed_conditions(tmp_path: Path, odd: Written, name: str) -> None:
     usual = [
-        Written([make_step(1, content=t, model="m2-awq", provider="A")]) for t in ("a", "b", "c")
+        Written([make_step(1, content=t, model="m2-awq", provider="A", fingerprint="fp_1")])
+        for t in ("a", "b", "c")
     ]
     found = findings(series_of(tmp_path, *usual, odd))
     assert list(found) == ["series.mixed_conditions"]
     differing = found["series.mixed_conditions"]["differing"]
     assert list(differing) == [name]
     assert [1, 2, 3] in differing[name].values()
+    assert not any("(" in value for value in differing[name])
 
 
 def test_a_declared_shuffle_may_change_the_opening(tmp_path: Path) -> None:
