@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalstab.trial.record import TrialStarted, read_events
 from tests.cli.program import evalstab
 
 Json = dict[str, Any]
@@ -74,6 +76,32 @@ def test_codex_its_store_and_our_own_loop_agree(tmp_path: Path) -> None:
         tau = one["stability"]["kendall_tau"]
         assert tau["ci_low"] <= other["stability"]["kendall_tau"]["mean"] <= tau["ci_high"]
     assert [t["totals"] for t in series["trials"]] == [t["totals"] for t in loop["trials"]]
+
+
+@pytest.mark.nightly
+@pytest.mark.system("codex")
+def test_a_conversation_that_codex_shortens_is_no_truncation(tmp_path: Path) -> None:
+    words = [
+        _program("codex"), "exec", "--skip-git-repo-check",
+        "--dangerously-bypass-approvals-and-sandbox", "-c", "model_provider=evalstab",
+        "-c", 'model_providers.evalstab.name="evalstab"',
+        "-c", 'model_providers.evalstab.base_url="{base_url}"',
+        "-c", "model_auto_compact_token_limit=22000", "-m", "{model}", "{prompt}",
+    ]  # fmt: skip
+    task = ("run", "eleven-profiles", "--endpoint", "sim:drifting", "--repeats", "1")
+    out = ("--agent", shlex.join(words), "--out", tmp_path / "series")
+    (trial,) = _scores(tmp_path, *task, *out)["trials"]
+    assert trial["deliverables"]["complete"] == 6
+    assert trial["winner"] == "person_11"
+    assert not trial["finding_counts"]
+    begun = next(read_events(tmp_path / "series" / "trials" / "001" / "events.jsonl"))
+    assert isinstance(begun, TrialStarted)
+    assert begun.variation["compacted_before"]
+    past = tmp_path / "past"
+    _scores(tmp_path, "import", "codex", tmp_path / ".codex" / "sessions", "--out", past)
+    read = next(read_events(past / "trials" / "001" / "events.jsonl"))
+    assert isinstance(read, TrialStarted)
+    assert read.variation == begun.variation
 
 
 @pytest.mark.system("claude")

@@ -239,6 +239,39 @@ def test_a_request_for_a_title_is_no_trial(tmp_path: Path) -> None:
     assert [trial["trial"] for trial in told] == [1]
 
 
+def test_a_summary_is_written_and_gone_on_with(tmp_path: Path) -> None:
+    """As agents do: history and a request for a summary, then the summary in place of it all."""
+    with running(["--persona", "steady", "--truth", str(tmp_path)]) as url:
+        body = body_of(notes(), model="sim-steady", stream=False)
+        messages = body["messages"]
+        for answer in ("notes/note_a.md\nnotes/note_b.md\nnotes/note_c.md", "Noise.", "Light."):
+            said = _message(url, body | {"messages": messages})
+            said["tool_calls"] = said["tool_calls"][:1]
+            told = {"role": "tool", "tool_call_id": said["tool_calls"][0]["id"], "content": answer}
+            messages = [*messages, said, told]
+        ask = {"role": "user", "content": "Write a summary of this conversation."}
+        written = _message(url, body | {"messages": [*messages, ask]})
+        assert "tool_calls" not in written
+        assert "- read: `notes/note_a.md`" in written["content"]
+        resumed = f"This session goes on from a summary:\n\n{written['content']}"
+        after = [messages[0], {"role": "user", "content": resumed}]
+        calls = _message(url, body | {"messages": after})["tool_calls"]
+        again = _message(url, body | {"messages": [*after, {"role": "user", "content": "Go on."}]})
+    names = [call["function"]["name"] for call in calls]
+    assert names == ["read_file"]
+    assert "note_c" in calls[0]["function"]["arguments"]
+    assert again["tool_calls"][0]["function"]["name"] == "read_file"
+    trials = json.loads((tmp_path / "truth.json").read_bytes())["trials"]
+    assert [trial["trial"] for trial in trials] == [1]
+
+
+def _message(url: str, body: Json) -> Json:
+    """A whole chat message of the series' one trial, which carries no header."""
+    answer = json.loads(post(f"{url}/v1/chat/completions", body))
+    message: Json = answer["choices"][0]["message"]
+    return message
+
+
 def test_what_codex_puts_before_an_output_is_read_past() -> None:
     head = "Chunk ID: 7ffd2d\nWall time: 0.0000 seconds\nProcess exited with code {}\n"
     rest = "Original token count: 12\nOutput:\nnotes/a.md\n"
