@@ -16,6 +16,7 @@ from typing import Any
 
 import zstandard
 
+from evalstab.sim.open import running
 from tests.cli.program import environment
 
 VICTIM = Path(__file__).with_name("victim.py")
@@ -24,6 +25,7 @@ LOOKS = 8
 CHAIN = 5
 """Kills on one folder, each while it is gone on with after the one before."""
 COUNT_ONLY = "-"
+NOBODY = "none"
 OF_TIME = frozenset({"speed", "seconds", "resumed", "id"})
 """What two undisturbed series of one seed differ in as well."""
 
@@ -110,7 +112,7 @@ class Victims:
         ``limit``: bytes to which any file may grow.
         """
         log = folder.with_name(f"{folder.name}.log")
-        job = {"folder": str(folder), "log": str(log), "phase": "none", "sighting": 0}
+        job = {"folder": str(folder), "log": str(log), "phase": NOBODY, "sighting": 0}
         return self._done(job | {"arguments": arguments, "limit": limit})
 
     def _done(self, job: dict[str, Any]) -> tuple[int, str]:
@@ -137,7 +139,7 @@ class Victims:
 
     def finish(self, folder: Path, scene: Scene) -> None:
         """Carry what is left of the scene to its end."""
-        self.run(folder, scene.go_on if scene.begun(folder) else scene.begin, "none")
+        self.run(folder, scene.go_on if scene.begun(folder) else scene.begin, NOBODY)
 
     def close(self) -> None:
         """Let the process end."""
@@ -252,10 +254,10 @@ def no_leftovers(folder: Path) -> None:
 
 def comparable(series: Path) -> Any:
     """The scores of a series on disk, without what depends on time and on the server's cache."""
-    return steady_part(json.loads((series / "scores.json").read_text()))
+    return _steady_part(json.loads((series / "scores.json").read_text()))
 
 
-def steady_part(scores: dict[str, Any]) -> Any:
+def _steady_part(scores: dict[str, Any]) -> Any:
     """Scores without what two undisturbed series of one seed differ in as well."""
     found = [one for one in scores["findings"] if one["code"] not in OF_THE_SERVER]
     return _without_times(scores | {"findings": found})
@@ -296,6 +298,15 @@ instant = false
 
 PACE = "400"
 """Simulated seconds in a real one: a trial of ``three-notes`` takes about a third of a second."""
+
+
+@contextmanager
+def paced(place: Path) -> Iterator[str]:
+    """A server of this persona; ``place`` is a folder for it."""
+    persona = place / "paced.toml"
+    persona.write_text(PACED)
+    with running(["--persona", str(persona), "--time-scale", PACE]) as address:
+        yield address
 
 
 def rig(url: str, name: str = "rig") -> str:

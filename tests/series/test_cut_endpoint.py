@@ -12,11 +12,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.endpoint.test_wrong_protocol import TLS_ALERT
 from tests.nightly.night_making import events, free_port, series_in, serving, write_config
-from tests.series.kills import PACED, Victims, comparable, no_step_twice, rig, taken_out, victims
+from tests.series.kills import PACED, Victims, comparable, no_step_twice, rig, taken_out
 
 RUN = (
     "run",
@@ -37,13 +35,6 @@ FAULTS = ("server.dead", "server.bad_request", "stream.dropped")
 """What stays on record of a cut: a fault is a fault, though the step is asked again."""
 
 Afterwards = Callable[[], AbstractContextManager[Any]]
-
-
-@pytest.fixture(scope="module")
-def some() -> Iterator[Victims]:
-    """Commands of evalstab."""
-    with victims() as made:
-        yield made
 
 
 class Rig:

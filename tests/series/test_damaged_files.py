@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.series.kills import Victims, victims
+from tests.series.kills import Victims
 
 DEEP = b"[" * 200_000
 RAW = {
@@ -25,13 +25,6 @@ RAW = {
 }
 WRONG: tuple[Any, ...] = (None, "x", -7, [[]], {"x": 1})
 RESTORE = "restore it from a copy, or start a new series"
-
-
-@pytest.fixture(scope="module")
-def some() -> Iterator[Victims]:
-    """Commands of evalstab."""
-    with victims() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

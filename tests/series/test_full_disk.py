@@ -15,31 +15,14 @@ from typing import Any
 
 import pytest
 
-from evalstab.sim.open import running
 from tests.nightly.night_making import series_in, write_config
-from tests.series.kills import PACED, Victims, comparable, no_leftovers, rig, victims
+from tests.series.kills import Victims, comparable, no_leftovers, rig
 
-SHARES = (0.02, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.97)
+SHARES = (0.02, 0.15, 0.4, 0.65, 0.97)
 """Of what an undisturbed command writes: so much room there is the first time."""
 BLOCK = 4096
 LARGE = "40m"
 SERIES = ("run", "three-notes", "--endpoint", "rig", "--repeats", "3", "--out", "series", "--quiet")
-
-
-@pytest.fixture(scope="module")
-def some() -> Iterator[Victims]:
-    """Commands of evalstab."""
-    with victims() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server whose own disk is not the one that fills up."""
-    persona = tmp_path_factory.mktemp("persona") / "paced.toml"
-    persona.write_text(PACED)
-    with running(["--persona", str(persona), "--time-scale", "5000"]) as address:
-        yield address
 
 
 @contextmanager

@@ -7,16 +7,12 @@ undisturbed series with the same simulated seed. What was hit is printed (``pyte
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from evalstab.sim.open import running
 from tests.series.kills import (
-    PACE,
-    PACED,
     Hunt,
     Scene,
     Toll,
@@ -25,7 +21,6 @@ from tests.series.kills import (
     no_leftovers,
     no_step_twice,
     rig,
-    victims,
 )
 
 RUN = ("run", "three-notes", "--endpoint", "rig", "--seed", "3", "--out", "series", "--quiet")
@@ -67,22 +62,6 @@ LADDER = replace(
     twice=TRIALS
     | {"making a size", "writing series.json", "scoring", "writing the report", "between rungs"},
 )
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A paced server that outlives what asks it."""
-    persona = tmp_path_factory.mktemp("persona") / "paced.toml"
-    persona.write_text(PACED)
-    with running(["--persona", str(persona), "--time-scale", PACE]) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def some() -> Iterator[Victims]:
-    """Commands to be killed."""
-    with victims() as made:
-        yield made
 
 
 def _hunted(some: Victims, scene: Scene, url: str, place: Path, wanted: tuple[int, int]) -> Toll:

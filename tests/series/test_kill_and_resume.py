@@ -7,32 +7,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from tests.cli.program import environment, evalstab
-from tests.series.kills import steady_part
+from tests.series.kills import Victims, comparable, rig
 
 TASK = "three-notes"
 REPEATS = 3
 PERSONA = "sim:drifting"
 
 
-def _undisturbed(folder: Path) -> dict[str, Any]:
-    done = evalstab(
-        "run",
-        TASK,
-        "--endpoint",
-        PERSONA,
-        "--repeats",
-        str(REPEATS),
-        "--out",
-        folder,
-        "--json",
-        cwd=folder.parent,
-    )
-    assert done.returncode == 0, done.stderr
-    scores: dict[str, Any] = json.loads(done.stdout)
-    return scores
+RUN = ("run", TASK, "--quiet", "--out", "series", "--repeats")
 
 
 def _start(series: Path) -> subprocess.Popen[bytes]:
@@ -58,74 +42,73 @@ def _start(series: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def test_a_torn_last_line_is_dropped_on_resuming(tmp_path: Path) -> None:
-    reference = _undisturbed(tmp_path / "whole")
-    series = tmp_path / "whole"
+def test_a_torn_last_line_is_dropped_on_resuming(some: Victims, url: str, tmp_path: Path) -> None:
+    (tmp_path / "evalstab.toml").write_text(rig(url))
+    assert some.plain(tmp_path, *RUN, "3", "--endpoint", "rig") == (0, "")
+    series = tmp_path / "series"
+    reference = comparable(series)
     record = series / "trials" / "002" / "events.jsonl"
     lines = record.read_bytes().splitlines(keepends=True)
-    record.write_bytes(b"".join(lines[:2]) + lines[2][: len(lines[2]) // 2])
-    done = evalstab("resume", series, "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    scores = json.loads(done.stdout)
-    assert steady_part(scores) == steady_part(reference)
-    assert [trial["resumed"] for trial in scores["trials"]] == [False, True, False]
+    for torn in (lines[2][: len(lines[2]) // 2], lines[-1][:-1]):
+        record.write_bytes(b"".join(lines[:2]) + torn)
+        assert some.plain(tmp_path, "resume", "series", "--quiet") == (0, "")
+        assert comparable(series) == reference
+        scores = json.loads((series / "scores.json").read_text())
+        assert [trial["resumed"] for trial in scores["trials"]] == [False, True, False]
 
 
-def test_resuming_a_finished_series_computes_and_succeeds(tmp_path: Path) -> None:
-    first = _undisturbed(tmp_path / "whole")
+def test_an_ending_without_its_line_break_is_torn(some: Victims, url: str, tmp_path: Path) -> None:
+    (tmp_path / "evalstab.toml").write_text(rig(url))
+    assert some.plain(tmp_path, *RUN, "2", "--endpoint", "rig") == (0, "")
+    series = tmp_path / "series"
+    reference = comparable(series)
+    record = series / "trials" / "002" / "events.jsonl"
+    record.write_bytes(record.read_bytes()[:-1])
+    assert some.plain(tmp_path, "resume", "series", "--quiet") == (0, "")
+    assert comparable(series) == reference
+    assert record.read_bytes().endswith(b"\n")
+
+
+def test_resuming_a_finished_series_computes_and_succeeds(some: Victims, tmp_path: Path) -> None:
+    assert some.plain(tmp_path, *RUN, "2", "--endpoint", PERSONA) == (0, "")
+    scores = tmp_path / "series" / "scores.json"
+    first = scores.read_bytes()
     records = {p: p.read_bytes() for p in tmp_path.rglob("events.jsonl")}
-    done = evalstab("resume", tmp_path / "whole", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == first
+    scores.unlink()
+    assert some.plain(tmp_path, "resume", "series", "--quiet") == (0, "")
+    assert scores.read_bytes() == first
     assert {p: p.read_bytes() for p in tmp_path.rglob("events.jsonl")} == records
 
 
-def test_a_changed_configuration_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_changed_configuration_is_refused_by_name(
+    some: Victims, url: str, tmp_path: Path
+) -> None:
     config = tmp_path / "evalstab.toml"
-    server = subprocess.Popen(
-        [sys.executable, "-m", "evalstab", "sim", "--persona", "steady"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
-    assert server.stdout is not None
-    url = server.stdout.readline().split()[1]
-    table = f'[endpoints.rig]\nbase_url = "{url}/v1"\n'
-    config.write_text(table + "sampling = { temperature = 0.6 }\n")
-    series = tmp_path / "series"
-    try:
-        done = evalstab(
-            "run", TASK, "--endpoint", "rig", "--repeats", "2", "--out", series, cwd=tmp_path
-        )
-        assert done.returncode == 0, done.stderr
-        (series / "trials" / "002" / "events.jsonl").unlink()
-        config.write_text(table + "sampling = { temperature = 0.7 }\n")
-        refused = evalstab("resume", series, cwd=tmp_path)
-        assert refused.returncode == 3
-        assert "sampling" in refused.stderr
-        assert "0.7" in refused.stderr
-        config.write_text(table + "sampling = { temperature = 0.6 }\n")
-        assert evalstab("resume", series, cwd=tmp_path).returncode == 0
-    finally:
-        server.terminate()
-        server.wait()
-        server.stdout.close()
+    config.write_text(rig(url) + "sampling = { temperature = 0.6 }\n")
+    assert some.plain(tmp_path, *RUN, "2", "--endpoint", "rig") == (0, "")
+    (tmp_path / "series" / "trials" / "002" / "events.jsonl").unlink()
+    config.write_text(rig(url) + "sampling = { temperature = 0.7 }\n")
+    code, said = some.plain(tmp_path, "resume", "series")
+    assert code == 3
+    assert "sampling" in said
+    assert "0.7" in said
+    config.write_text(rig(url) + "sampling = { temperature = 0.6 }\n")
+    assert some.plain(tmp_path, "resume", "series", "--quiet") == (0, "")
 
 
-def test_a_changed_task_is_refused(tmp_path: Path) -> None:
+def test_a_changed_task_is_refused(some: Victims, tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
     for name in ("anna", "bo", "cy"):
         (tmp_path / "files" / f"{name}.txt").write_text(f"{name} plays the cello.\n")
     made = evalstab("task", "new", "mine", "--from", "files", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
-    series = tmp_path / "series"
-    done = evalstab("run", "./mine", "--repeats", "2", "--out", series, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    run = ("run", "./mine", "--repeats", "2", "--out", "series", "--quiet")
+    assert some.plain(tmp_path, *run) == (0, "")
     prompt = tmp_path / "mine" / "prompt.md"
     prompt.write_text(prompt.read_text() + "\nBe quick.\n")
-    refused = evalstab("resume", series, cwd=tmp_path)
-    assert refused.returncode == 3
-    assert "task" in refused.stderr
+    code, said = some.plain(tmp_path, "resume", "series")
+    assert code == 3
+    assert "task" in said
 
 
 def test_two_processes_do_not_write_one_series(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ answers how the child ended, as ``Popen.returncode`` would.
 In a child a thread looks at the stacks of all others several thousand times a second. What stands
 innermost says which phase the program is in. When the phase was seen so many times, its name goes
 into the log and the child dies by SIGKILL, without any of its handlers. With phase ``-`` nothing is
-killed: the log gets how often each phase was seen.
+killed: the log gets how often each phase was seen; with ``none`` nobody looks.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 COUNT_ONLY = "-"
+NOBODY = "none"
 PHASES = {
     ("workflow/run.py", "run"): "before series.json",
     ("workflow/run.py", "_created"): "writing series.json",
@@ -118,9 +119,10 @@ def _become_evalstab(job: dict[str, Any]) -> None:
     if job.get("limit"):
         resource.setrlimit(resource.RLIMIT_FSIZE, (job["limit"], job["limit"]))
     seen: Counter[str] = Counter()
-    sys.setswitchinterval(SWITCH)
-    wanted = (log, job["phase"], job["sighting"], seen)
-    threading.Thread(target=_watch, args=wanted, daemon=True).start()
+    if job["phase"] != NOBODY:
+        sys.setswitchinterval(SWITCH)
+        wanted = (log, job["phase"], job["sighting"], seen)
+        threading.Thread(target=_watch, args=wanted, daemon=True).start()
     sys.argv = ["evalstab", *job["arguments"]]
     code = 0
     try:
