@@ -91,21 +91,36 @@ def _title(lines: list[Json]) -> str:
 def _branch(lines: list[Json], *, aside: bool) -> list[Json]:
     """The lines that lead to the last one, with all answers of tools to calls among them."""
     own = _once([line for line in lines if aside or not line.get("isSidechain")])
-    known = {str(line.get("uuid")): line for line in own if line.get("uuid")}
-    at = next((str(line["uuid"]) for line in reversed(own) if line.get("uuid")), "")
+    known = {name: line for line in own if (name := _name(line))}
+    at = next((name for line in reversed(own) if (name := _name(line))), "")
     chain: set[str] = set()
     while at in known and at not in chain:
         chain.add(at)
         at = str(next((known[at][key] for key in _LINKS if known[at].get(key)), ""))
-    ids = {_message(line).get("id") for line in own if line.get("uuid") in chain} - {None}
-    kept = [line for line in own if line.get("uuid") in chain or _message(line).get("id") in ids]
-    calls = {block.get("id") for line in kept for block in _blocks(line) if _is(block, "tool_use")}
-    return [
-        line
+    ids = {_answer_id(line) for line in own if _name(line) in chain} - {""}
+    kept = {id(line) for line in own if _name(line) in chain or _answer_id(line) in ids}
+    calls = {
+        str(block.get("id"))
         for line in own
-        if line in kept
-        or any(_is(b, "tool_result") and b.get("tool_use_id") in calls for b in _blocks(line))
-    ]
+        if id(line) in kept
+        for block in _blocks(line)
+        if _is(block, "tool_use")
+    }
+    return [line for line in own if id(line) in kept or _answers(line, calls)]
+
+
+def _name(line: Json) -> str:
+    return str(line.get("uuid") or "")
+
+
+def _answer_id(line: Json) -> str:
+    return str(_message(line).get("id") or "")
+
+
+def _answers(line: Json, calls: set[str]) -> bool:
+    """Whether a line holds what tools answered to one of these calls."""
+    results = (block for block in _blocks(line) if _is(block, "tool_result"))
+    return any(str(block.get("tool_use_id")) in calls for block in results)
 
 
 def _once(lines: list[Json]) -> list[Json]:
@@ -113,7 +128,7 @@ def _once(lines: list[Json]) -> list[Json]:
     seen: set[str] = set()
     made = []
     for line in lines:
-        name = str(line.get("uuid") or "")
+        name = _name(line)
         if not name or name not in seen:
             made.append(line)
         seen.add(name)

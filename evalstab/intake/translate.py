@@ -162,7 +162,7 @@ class Messages:
     """The messages API."""
 
     _events: _Events = field(default_factory=_Events)
-    _calls: dict[int, int] = field(default_factory=dict)
+    _calls: dict[str, int] = field(default_factory=dict)
     _usage: Json = field(default_factory=dict)
 
     def feed(self, data: bytes) -> bytes:
@@ -180,16 +180,16 @@ class Messages:
     def _event(self, event: Json) -> Iterator[Json]:
         kind = event.get("type")
         if kind == "message_start":
-            message = event.get("message") or {}
+            message = _dict(event.get("message"))
             self._count(message.get("usage"))
             yield {"choices": [], "model": message.get("model")}
         elif kind == "content_block_start":
-            yield from self._block(event.get("index"), event.get("content_block") or {})
+            yield from self._block(str(event.get("index")), _dict(event.get("content_block")))
         elif kind == "content_block_delta":
-            yield from self._delta(event.get("index"), event.get("delta") or {})
+            yield from self._delta(str(event.get("index")), _dict(event.get("delta")))
         elif kind == "message_delta":
             self._count(event.get("usage"))
-            reason = (event.get("delta") or {}).get("stop_reason")
+            reason = _dict(event.get("delta")).get("stop_reason")
             yield chunk(finish=finish_word(reason), usage=self._usage or None)
         elif kind == "error":
             yield {"error": event.get("error") or event}
@@ -197,8 +197,9 @@ class Messages:
             # llama.cpp names such an event "error", and sends the bare error in it.
             yield {"error": event}
         elif kind == "message":
-            for index, block in enumerate(event.get("content") or []):
-                yield from self._block(index, block, whole=True)
+            content = event.get("content")
+            for index, block in enumerate(content if isinstance(content, list) else []):
+                yield from self._block(str(index), _dict(block), whole=True)
             self._count(event.get("usage"))
             yield chunk(
                 finish=finish_word(event.get("stop_reason")),
@@ -209,7 +210,7 @@ class Messages:
     def _count(self, usage: Any) -> None:
         self._usage = self._usage | usage_of_messages(usage)
 
-    def _block(self, index: Any, block: Json, *, whole: bool = False) -> Iterator[Json]:
+    def _block(self, index: str, block: Json, *, whole: bool = False) -> Iterator[Json]:
         kind = block.get("type")
         if kind == "tool_use":
             place = self._calls[index] = len(self._calls)
@@ -220,7 +221,7 @@ class Messages:
         elif kind == "thinking" and block.get("thinking"):
             yield chunk({"reasoning": block["thinking"]})
 
-    def _delta(self, index: Any, delta: Json) -> Iterator[Json]:
+    def _delta(self, index: str, delta: Json) -> Iterator[Json]:
         kind = delta.get("type")
         if kind == "text_delta":
             yield chunk({"content": delta.get("text")})
@@ -242,6 +243,10 @@ def _part(index: int | None, function: Json, id_: Any = None) -> Json:
     if id_:
         call["id"] = str(id_)
     return chunk({"tool_calls": [call]})
+
+
+def _dict(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def _texts(content: Any) -> str:

@@ -70,7 +70,7 @@ def _dicts(values: object) -> list[Json]:
 
 def _own(tool: Json) -> bool:
     """Whether the client runs this tool: the others are the server's, which has none."""
-    return tool.get("type") in {None, "function", "custom"}
+    return tool.get("type") in (None, "function", "custom")
 
 
 def _tool(tool: Json, parameters: str) -> Json:
@@ -89,7 +89,7 @@ def _text(content: object) -> str:
 
 def _item(item: Json, field: str) -> Iterator[Json]:
     """The messages of one item of a responses request."""
-    kind = item.get("type", "message")
+    kind = str(item.get("type", "message"))
     if kind == "message":
         role = "system" if item.get("role") == "developer" else item.get("role")
         yield {"role": role, "content": _text(item.get("content"))}

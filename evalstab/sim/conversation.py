@@ -162,7 +162,8 @@ def _can_be_read(brief: Brief | None, offer: Offer) -> bool:
 def _offer(body: Mapping[str, Any]) -> Offer:
     choice = body.get("tool_choice")
     schemas: dict[str, Json] = {}
-    for tool in body.get("tools") or [] if choice != "none" else []:
+    tools = body.get("tools") if choice != "none" else None
+    for tool in tools if isinstance(tools, list) else []:
         function = tool.get("function") if isinstance(tool, dict) else None
         if isinstance(function, dict) and isinstance(function.get("name"), str):
             parameters = function.get("parameters")

@@ -115,7 +115,8 @@ def _listing(answer: str) -> Iterator[str]:
 def _named_sources(conversation: Conversation, brief: Brief) -> list[str]:
     """Sources where nothing was listed: an enumeration in the tool, else the brief's files."""
     schema = conversation.offer.schemas.get("read_file", {})
-    path = (schema.get("properties") or {}).get("path") if isinstance(schema, dict) else None
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    path = properties.get("path") if isinstance(properties, dict) else None
     values = path.get("enum") if isinstance(path, dict) else None
     if isinstance(values, list):
         return [value for value in values if isinstance(value, str)]
