@@ -6,6 +6,7 @@ environment when a request is made and never stands in a value of this module.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -203,6 +204,13 @@ def parse_assignment(text: str) -> tuple[str, Any]:
     except (ValueError, RecursionError):
         value = raw
     return key.strip(), value
+
+
+def assignment(key: str, value: Any) -> str:
+    """``key=value`` as ``parse_assignment`` reads it back."""
+    plain = f"{key}={value}"
+    bare = isinstance(value, str) and parse_assignment(plain) == (key, value)
+    return plain if bare else f"{key}={json.dumps(value, ensure_ascii=False)}"
 
 
 def _name_of_url(url: str) -> str:

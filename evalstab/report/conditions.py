@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,12 +9,13 @@ from typing import Any
 import msgspec
 
 from evalstab.chat import Json
+from evalstab.redact import MARK
 from evalstab.report import imported, labels, numbers
 from evalstab.report.facts import Facts, block, number
 from evalstab.report.page import Block, Command, Paragraph, Section, Table
 from evalstab.series.folder import SeriesFile, SeriesFolder
 from evalstab.series.ladder import CONTROL, LadderFile, ladder_above
-from evalstab.settings import SIMULATED
+from evalstab.settings import SIMULATED, assignment
 
 NOT_SET = "not set"
 NOT_CAPTURED = "not captured"
@@ -103,8 +103,8 @@ def run_command(file: SeriesFile, ladder: LadderFile | None = None) -> str:
     else:
         base, model = file.endpoint.get("base_url"), file.endpoint.get("model")
         words += ["--base-url", str(base or "URL"), "--model", str(model or "ID")]
-    for key, said in _given(file):
-        words += ["--set", f"{key}={said}"]
+    for said in given(file):
+        words += ["--set", said]
     words += ["--repeats", str(file.repeats), "--seed", str(file.seed)]
     conditions = file.conditions | {
         key: whole[name]
@@ -125,19 +125,20 @@ def run_command(file: SeriesFile, ladder: LadderFile | None = None) -> str:
     return " ".join(shlex.quote(labels.visible(word)) for word in words)
 
 
-def _given(file: SeriesFile) -> list[tuple[str, str]]:
+def given(file: SeriesFile) -> list[str]:
     """What the command line said of task and endpoint beyond evalstab.toml, as ``--set`` takes it.
 
-    Where a simulated endpoint listened, and the model's name, are said otherwise.
+    Where a simulated endpoint listened, and the model's name, are said otherwise; secrets are not.
     """
     pairs = list(_flat(file.task.get("overrides") or {}))
     if (configured := file.endpoint.get("configured")) is not None:
         known = dict(_flat(configured))
-        said = {"base_url", "model"}
+        other = {"base_url", "model"}
         if file.endpoint.get("simulated"):
-            said.add("trial_header")
-        pairs += [(k, v) for k, v in _flat(file.settings) if k not in said and known.get(k) != v]
-    return [(k, v if isinstance(v, str) else json.dumps(v)) for k, v in pairs if v is not None]
+            other.add("trial_header")
+        pairs += [(k, v) for k, v in _flat(file.settings) if k not in other and known.get(k) != v]
+    said = [assignment(key, value) for key, value in pairs if value is not None]
+    return [text for text in said if MARK not in text]
 
 
 def _task(file: SeriesFile, facts: Facts) -> str:

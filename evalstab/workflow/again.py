@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import TaskError
 from evalstab.gate.next import Asked
-from evalstab.redact import MARK
+from evalstab.report.conditions import given
 from evalstab.series.folder import SeriesFile, SeriesFolder
 from evalstab.series.ladder import CONTROL
 from evalstab.settings import SIMULATED, read_config
 from evalstab.task.load import find_task
 from evalstab.workflow.request import rung_name
-
-_BY_TARGET = frozenset({"base_url", "model", "api_key_env"})
-_OF_SIMULATION = frozenset({"trial_header"})
 
 
 def asked(folder: SeriesFolder, scores: Json) -> Asked:
@@ -35,7 +28,7 @@ def asked(folder: SeriesFolder, scores: Json) -> Asked:
         candidates=len(scores["stability"].get("candidates") or ()),
         simulated=bool(file.endpoint.get("simulated")),
         gates=read_config().gates,
-        options=(*_conditions(file.conditions), *_settings(file)),
+        options=(*_conditions(file.conditions), *(("--set", said) for said in given(file))),
         rung=_rung(file.conditions),
     )
 
@@ -69,8 +62,6 @@ def _target(file: SeriesFile) -> tuple[str, ...]:
     target: tuple[str, ...] = ("--base-url", str(file.endpoint["base_url"]))
     if file.endpoint.get("model"):
         target += ("--model", str(file.endpoint["model"]))
-    if key := file.settings.get("api_key_env"):
-        target += ("--api-key-env", str(key))
     return target
 
 
@@ -96,44 +87,3 @@ def _conditions(known: Json) -> Iterator[tuple[str, ...]]:
     for name in ("groups", "concurrency"):
         if known.get(name) not in (None, 1):
             yield f"--{name}", str(known[name])
-
-
-def _settings(file: SeriesFile) -> Iterator[tuple[str, ...]]:
-    """What was set on the command line, beyond the endpoint's own table."""
-    own = dict(_flat(file.endpoint.get("configured") or {}))
-    left_out = _BY_TARGET | (_OF_SIMULATION if file.endpoint.get("simulated") else frozenset())
-    for key, value in _flat(file.settings):
-        if key not in left_out and own.get(key) != value and (text := _written(value)) is not None:
-            yield "--set", f"{key}={text}"
-    for key, value in (file.task.get("overrides") or {}).items():
-        yield "--set", f"{key}={value}"
-
-
-def _flat(table: Json, before: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{key}.")
-        else:
-            yield f"{before}{key}", value
-
-
-def _written(value: Any) -> str | None:
-    """A value as ``--set`` reads it back; None for a secret, and for what it cannot hold."""
-    quoted = msgspec.json.encode(value).decode()
-    if value is None or MARK in quoted:
-        return None
-    text = value if isinstance(value, str) and not _means_more(value) else quoted
-    return text if not _means_more(text) or _read(text) == value else None
-
-
-def _read(text: str) -> Any:
-    return tomllib.loads(f"value = {text}")["value"]
-
-
-def _means_more(text: str) -> bool:
-    """Whether TOML reads something else than just this text."""
-    try:
-        _read(text)
-    except tomllib.TOMLDecodeError:
-        return False
-    return True

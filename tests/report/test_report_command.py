@@ -37,6 +37,8 @@ def test_of_a_simulated_endpoint_its_passing_address_is_not_said() -> None:
         ({"parallel_tool_calls": False}, "--set parallel_tool_calls=false"),
         ({"sampling": {"temperature": 0.3}}, "--set sampling.temperature=0.3"),
         ({"extra_body": {"stop": ["a", "b"]}}, """--set 'extra_body.stop=["a", "b"]'"""),
+        ({"extra_body": {"note": "5"}}, """--set 'extra_body.note="5"'"""),
+        ({"proxy": "http://u:<redacted>@h:1", "stream": False}, "--set stream=false"),
     ],
 )
 def test_of_an_address_every_setting_is_said(

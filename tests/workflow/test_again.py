@@ -64,13 +64,11 @@ def again(place: Path) -> tuple[Asked, list[list[str]]]:
 def test_settings_and_conditions_are_asked_for_again(tmp_path: Path) -> None:
     place = series(tmp_path / "s", SETTINGS, context=[16_000], cache="cold", shuffle=True)
     made, lines = again(place)
-    assert made.target == (
-        "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--api-key-env", "RIG",
-    )  # fmt: skip
+    assert made.target == ("--base-url", "http://127.0.0.1:9/v1", "--model", "m")
     sets = [option[1] for option in made.options if option[0] == "--set"]
     back = dict(parse_assignment(text) for text in sets)
     assert back == {
-        "sampling.temperature": 0.6, "sampling.stop": ["5", "x"],
+        "api_key_env": "RIG", "sampling.temperature": 0.6, "sampling.stop": ["5", "x"],
         "extra_body.repetition_penalty": 1.1, "extra_body.note": "5", "extra_body.yes": True,
         "extra_body.a.b": "c d", "task.tools": "typed",
     }  # fmt: skip
