@@ -43,7 +43,7 @@ _ADDED = re.compile(r"^\*\*\* Add File: (.{1,200})$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The file a call is about, relative to the session's folder, and whether it was written."""
+    """The file a call is about, relative to the session's folder, and whether it was changed."""
 
     path: str | None = None
     wrote: bool = False
@@ -65,13 +65,14 @@ class Files:
             return self._shell(shell_command(call), directory)
         if path is None or call.name in _READS:
             return Effect(path)
+        before = self._texts.get(path)
         if call.name in _WRITES:
             self._write(path, arguments.get(_WRITES[call.name]))
-            return Effect(path, True)
-        if call.name in _EDITS:
+        elif call.name in _EDITS:
             self._edit(path, *(arguments.get(key) for key in _EDITS[call.name]))
-            return Effect(path, True)
-        return Effect(path)
+        else:
+            return Effect(path)
+        return Effect(path, before is None or self._texts.get(path) != before)
 
     def contents(self) -> dict[str, bytes]:
         """Bytes by path."""

@@ -26,6 +26,9 @@ _ENDS: dict[str, EndKind] = {
 }
 LONG_SILENCE = 30.0
 """Seconds without a byte after which an agent that goes away was left alone by the server."""
+SHORT_SILENCE = 1.0
+"""The same where the agent then asks again, as one does whose patience is over."""
+
 _CAUSES = {
     "upstream_reset": "the server broke the connection off",
     "upstream_refused": "nobody answers there",
@@ -53,9 +56,17 @@ def asked_of(
 
 
 def attempt_of(
-    exchange: Exchange, asked: Asked | None = None, *, began: float | None = None, number: int = 1
+    exchange: Exchange,
+    asked: Asked | None = None,
+    *,
+    began: float | None = None,
+    number: int = 1,
+    again: bool = False,
 ) -> Attempt:
-    """The attempt that an exchange was; ``began`` is when its trial began, for its clock."""
+    """The attempt that an exchange was; ``began`` is when its trial began, for its clock.
+
+    ``again`` says that the same was asked again: an agent that left had then waited in vain.
+    """
     asked = asked or asked_of(exchange)
     if exchange.status is not None and exchange.status >= 300:
         return _refused(exchange, asked, began, number)
@@ -63,7 +74,7 @@ def attempt_of(
     clock = _clock(exchange, began, times, counts)
     kind = _ENDS[exchange.end]
     if exchange.end in ("client_closed", "proxy_stopped"):
-        kind = _left(exchange, settled=reader.done or reader.settled)
+        kind = _left(exchange, settled=reader.done or reader.settled, again=again)
     if not reader.settled and (told := _assembled(exchange)) is not None:
         return msgspec.structs.replace(told.attempt(exchange.t_req), number=number, clock=clock)
     cause = None if kind == "closed" else _CAUSES.get(exchange.end)
@@ -114,12 +125,13 @@ def _reread(exchange: Exchange, asked: Asked) -> tuple[ReplyReader, list[float],
     return reader, times, counts
 
 
-def _left(exchange: Exchange, *, settled: bool) -> EndKind:
+def _left(exchange: Exchange, *, settled: bool, again: bool) -> EndKind:
     """What it means that the agent went away: the answer was whole, or silent for long."""
     if settled:
         return "closed"
     last = exchange.chunks[-1][0] if exchange.chunks else 0.0
-    return "stalled" if exchange.t_end - last >= LONG_SILENCE else "time_limit"
+    silence = SHORT_SILENCE if again else LONG_SILENCE
+    return "stalled" if exchange.t_end - last >= silence else "time_limit"
 
 
 def _assembled(exchange: Exchange) -> Stored | None:

@@ -83,7 +83,8 @@ class Grouping:
     """Sessions told by what they say: a request belongs to the one whose turns it goes on with.
 
     A request that says again what a session opened with begins a new one, unless the last answer
-    of that session failed: then it is the same asked again. Where two agents say the same at
+    of that session failed: then it is the same asked again. One that goes on where a session
+    stands is that session's before one that leaves its path. Where two agents say the same at
     once, their answers tell them apart.
     """
 
@@ -113,17 +114,19 @@ class Grouping:
 
     def _known(self, turns: Sequence[Any]) -> _Talk | None:
         best: _Talk | None = None
-        closest = (False, 0)
+        closest = (False, False, False, 0)
         for talk in reversed(self._talks):
             shared = common(turns, talk.turns)
-            if shared == len(turns) == len(talk.turns):
-                if talk.failed:
-                    return talk
+            same = shared == len(turns) == len(talk.turns)
+            if same and talk.failed:
+                return talk
+            opens = _opening(talk.turns)
+            if same and opens == len(turns):
                 continue
-            goes_on = shared == len(talk.turns) or (
-                shared >= _opening(talk.turns) and len(turns) > shared
-            )
-            if goes_on and (close := (talk.heard_in(turns), shared)) > closest:
+            follows = shared == len(talk.turns) and not same
+            if not follows and not same and (shared < opens or len(turns) <= shared):
+                continue
+            if (close := (talk.heard_in(turns), follows, same, shared)) > closest:
                 best, closest = talk, close
         return best
 

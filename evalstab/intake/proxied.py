@@ -137,8 +137,9 @@ class _Reading:
         for number, exchange in enumerate(exchanges, 1):
             previous = self.previous if heir else None
             asked = asked_of(exchange, estimate=guess, previous=previous)
-            attempt = attempt_of(exchange, asked, began=began, number=number)
-            if number < len(exchanges):
+            again = number < len(exchanges)
+            attempt = attempt_of(exchange, asked, began=began, number=number, again=again)
+            if again:
                 attempt = msgspec.structs.replace(attempt, action="repeat")
             attempts.append(attempt)
         last = exchanges[-1]

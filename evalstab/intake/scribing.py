@@ -59,10 +59,11 @@ class Desk:
         except OSError as error:
             place = self.log.folder(exchange.session)
             return Written(over.id, exchange.session, f"{place}: {error.strerror or error}")
-        failed = over.end != "done" or exchange.status is None or exchange.status >= 400
-        self.grouping.ended(exchange.session, failed=failed, said=exchange.assembled)
+        said = exchange.assembled or {}
+        good = exchange.status is not None and exchange.status < 400
+        whole = over.end == "done" and good and bool(said.get("finish_reason"))
+        self.grouping.ended(exchange.session, failed=not whole, said=said)
         tools = isinstance(exchange.req_body, dict) and bool(exchange.req_body.get("tools"))
-        whole = not failed and exchange.assembled is not None
         return Written(over.id, exchange.session, answered=whole, tools=tools)
 
     def left(self) -> list[Over]:

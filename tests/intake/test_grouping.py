@@ -60,3 +60,31 @@ def test_turns_that_were_written_before_are_not_written_again() -> None:
     assert body["messages"] == [_said("a")]
     assert without_shared({"model": "x"}, []) == ({"model": "x"}, 0)
     assert Exchange().shared == 0
+
+
+def _says(id_: str) -> dict[str, Any]:
+    return {"content": None, "tool_calls": [{"id": id_, "name": "look", "arguments": "{}"}]}
+
+
+def test_two_agents_that_say_the_same_at_once_are_told_apart_by_their_answers() -> None:
+    grouping = Grouping()
+    names = {}
+    for agent in ("a", "b"):
+        names[agent] = grouping.session(_body())
+        grouping.ended(names[agent], failed=False, said=_says(f"call_{agent}"))
+    assert names["a"] != names["b"]
+    for agent in ("a", "b", "b", "a"):
+        call = {"role": "assistant", "tool_calls": [{"id": f"call_{agent}"}]}
+        again = names[agent]
+        assert grouping.session(_body(call, {"role": "tool", "content": "seen"})) == again
+        grouping.ended(again, failed=False, said=_says("call_next"))
+
+
+def test_the_same_again_in_the_middle_is_the_same_session_where_no_other_stands_there() -> None:
+    grouping = Grouping()
+    first, second = grouping.session(_body()), grouping.session(_body())
+    longer = _body(_said("a"), ASK)
+    assert grouping.session(longer) == second
+    assert grouping.session(longer) == first
+    assert grouping.session(longer) in (first, second)
+    assert grouping.session(_body(_said("a"), ASK, _said("b"))) in (first, second)
