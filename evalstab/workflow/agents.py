@@ -28,6 +28,7 @@ from evalstab.series.folder import (
     SeriesFile,
     SeriesFolder,
     TrialFolder,
+    claim,
     create_series,
     locked,
     open_series,
@@ -104,8 +105,9 @@ def run(request: RunRequest, people: People) -> Outcome:
         prepared = with_simulator(prepared, root, people, stack)
         ready = on_a_loop(preflighted(prepared.settings))
         prepared = with_provenance(replace(prepared, settings=ready.settings), people.announce)
-        folder = create_series(root, _file(prepared, request.agent), prepared.task.folder)
+        claim(root)
         keep(prepared, root)
+        folder = create_series(root, _file(prepared, request.agent), prepared.task.folder)
         people.announce(f"series {folder.root}")
         stack.enter_context(locked(root))
         return _finish(prepared, folder, people)

@@ -13,7 +13,7 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.errors import EndpointUnusable, FolderError
-from evalstab.series.folder import RESTORE, SERIES_FILE, locked
+from evalstab.series.folder import RESTORE, SERIES_FILE, locked, open_series
 from evalstab.series.ladder import (
     LADDER_FILE,
     LadderFile,
@@ -25,6 +25,7 @@ from evalstab.series.ladder import (
 from evalstab.workflow.expected import Ahead, look_ahead
 from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import Prepared, default_folder, prepare
+from evalstab.workflow.recorded import recorded
 from evalstab.workflow.request import RunRequest, once, rung_name
 from evalstab.workflow.run import (
     Outcome,
@@ -81,8 +82,14 @@ def resume_ladder(
     gate: str | None = None,
     early_stop: bool = True,
 ) -> Outcome:
-    """Go on with a ladder: unfinished rungs, then those that were not begun."""
+    """Go on with a ladder: unfinished rungs, then those that were not begun.
+
+    FolderError where what was asked has changed since, as for a series: rungs must be comparable.
+    """
     file = open_ladder(root)
+    for name in (CALIBRATION, *(rung.name for rung in file.rungs)):
+        if (root / name / SERIES_FILE).is_file():
+            recorded(open_series(root / name))
     people = replace(people, announce=once(people.announce))
     request = replace(_restored(root, file.request), own_seed=file.seed, early_stop=early_stop)
     if repeats is not None or gate is not None:

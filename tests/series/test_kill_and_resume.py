@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -94,6 +95,27 @@ def test_a_changed_configuration_is_refused_by_name(
     assert "0.7" in said
     config.write_text(rig(url) + "sampling = { temperature = 0.6 }\n")
     assert some.plain(tmp_path, "resume", "series", "--quiet") == (0, "")
+
+
+def test_a_ladder_under_a_changed_configuration_is_refused(
+    some: Victims, url: str, tmp_path: Path
+) -> None:
+    config = tmp_path / "evalstab.toml"
+    config.write_text(rig(url))
+    levels = ("2", "--endpoint", "rig", "--concurrency", "1,2")
+    assert some.plain(tmp_path, *RUN, *levels) == (0, "")
+    ladder = tmp_path / "series" / "ladder.json"
+    stored = json.loads(ladder.read_text())
+    stored["rungs"][1]["status"] = "planned"
+    ladder.write_text(json.dumps(stored))
+    shutil.rmtree(tmp_path / "series" / "c2")
+    config.write_text(rig(url) + "sampling = { temperature = 0.7 }\n")
+    code, said = some.plain(tmp_path, "resume", "series")
+    assert code == 3
+    assert "series/c1: [endpoints.rig] has changed since this series began: sampling" in said
+    config.write_text(rig(url))
+    assert some.plain(tmp_path, "resume", "series", "--quiet") == (0, "")
+    assert (tmp_path / "series" / "c2" / "scores.json").is_file()
 
 
 def test_a_changed_task_is_refused(some: Victims, tmp_path: Path) -> None:
