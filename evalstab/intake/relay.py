@@ -62,8 +62,8 @@ class Relay(asyncio.Protocol):
         try:
             self._in.receive_data(data)
             self._read_on()
-        except h11.ProtocolError:
-            self._bad_request()
+        except h11.ProtocolError as error:
+            self._bad_request(str(error))
 
     def eof_received(self) -> bool:
         """A client that says no more is one that leaves: no agent waits for answers after it."""
@@ -242,8 +242,13 @@ class Relay(asyncio.Protocol):
         self._passage.problem = why
         self._passage.came(data, moment)
 
-    def _bad_request(self) -> None:
-        if self._transport is not None and self._passage is None:
+    def _bad_request(self, why: str) -> None:
+        """What the client sent is no request; what comes too early behind one is left alone."""
+        if self._passage is not None and self._passage.asked_whole:
+            return
+        self._end("client_closed", why)
+        self._upstream.end(by_reset=False)
+        if self._transport is not None:
             self._transport.write(_REFUSAL)
             self._transport.close()
 

@@ -182,6 +182,26 @@ def test_what_comes_through_is_what_comes_directly(tmp_path: Path) -> None:
     assert attempt_of(seen["an-error-that-says-200"]).findings
 
 
+def test_what_is_no_request_is_refused_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+    async def go() -> list[tuple[bytes, str]]:
+        async with (
+            upstream(continues) as direct,
+            recording_for(Proxy(direct, Scribe(tmp_path, "test"))) as url,
+        ):
+            chunked_head = post().partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked"
+            odd = (
+                b"nonsense\r\n\r\n",
+                chunked_head + b"\r\n\r\nzz\r\n{}\r\n",
+                post(b"{}", b"/v1/chat/completions", b"Content-Length: 9"),
+                post(b"{}", b"/v1/chat/completions", b"X-Odd: \x00"),
+            )
+            return [await heard(url, request) for request in odd]
+
+    for got, _ in asyncio.run(go()):
+        assert got.startswith(b"HTTP/1.1 400 ")
+    assert [e.end for e in exchanges(tmp_path)] == ["client_closed"]
+
+
 def test_a_reset_in_the_middle_is_a_reset(tmp_path: Path) -> None:
     async def go() -> tuple[bytes, str]:
         pieces = (STREAM + b"\r\n", chunked(FRAME))
