@@ -60,6 +60,9 @@ PHASES = {
 
 LOOK_EVERY = 0.0002
 MOST_BYTES = 1 << 20
+PATIENCE = 300.0
+"""Seconds after which a command hangs: it is killed then, and whoever asked for it is told so."""
+
 SWITCH = 0.0001
 """Seconds after which a thread gives way: the one that looks must not wait for the others."""
 
@@ -159,7 +162,11 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             _become_evalstab(job)
+        patience = threading.Timer(PATIENCE, os.kill, (child, signal.SIGKILL))
+        patience.start()
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        patience.cancel()
+        patience.join()
         print(code, flush=True)
 
 
