@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "evalstab"
 
 ROWS: tuple[tuple[str, ...], ...] = (
-    ("errors", "sendable"),
+    ("errors", "private", "sendable"),
     ("chat", "findings", "reach", "redact", "settings"),
     ("statistics", "text"),
     ("task",),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evalstab.errors import DiskError, FolderError
+from evalstab.private import private_folder
 from evalstab.redact import scrub
 
 _T = TypeVar("_T")
@@ -18,7 +19,7 @@ _T = TypeVar("_T")
 def make_folder(path: Path) -> None:
     """Create a folder (0700) and its parents; FolderError names what stands in the way."""
     try:
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path)
     except OSError as error:
         raise disk_error(path, error) from error
 

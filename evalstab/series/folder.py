@@ -163,6 +163,8 @@ def create_series(root: Path, file: SeriesFile, task_folder: Path) -> SeriesFold
     claim(root)
     try:
         shutil.copytree(task_folder, root / "task", copy_function=_copy, dirs_exist_ok=True)
+        for folder, _, _ in os.walk(root / "task"):
+            os.chmod(folder, 0o700)
     except OSError as error:
         raise disk_error(root / "task", error) from error
     write_json(root / SERIES_FILE, file)
@@ -170,10 +172,11 @@ def create_series(root: Path, file: SeriesFile, task_folder: Path) -> SeriesFold
     return SeriesFolder(root, file)
 
 
-def _copy(source: str, target: str) -> str:
+def _copy(source: str, target: str) -> None:
     """Copy a file; DiskError at the first that cannot be written, and not after all of them."""
     try:
-        return shutil.copy2(source, target)
+        shutil.copyfile(source, target)
+        os.chmod(target, 0o600)
     except OSError as error:
         raise disk_error(Path(target), error) from error
 

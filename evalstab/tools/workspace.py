@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from evalstab.private import private_folder
 from evalstab.task.paths import RESERVED_NAME, Refused, inside
 from evalstab.tools.survey import Survey, survey
 
@@ -53,7 +54,7 @@ class Workspace:
         Raises FileExistsError where ``root`` already holds something, and Refused where the
         inputs themselves break the limits.
         """
-        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(root)
         if any(root.iterdir()):
             raise FileExistsError(errno.EEXIST, "the workspace is not empty", str(root))
         workspace = cls(root, limits or WorkspaceLimits())

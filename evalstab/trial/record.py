@@ -24,6 +24,7 @@ from evalstab.chat import Json
 from evalstab.endpoint.base import Attempt, Reply, usage_total
 from evalstab.errors import FolderError
 from evalstab.findings import Finding
+from evalstab.private import private_folder
 from evalstab.redact import scrub
 
 SCHEMA_VERSION = 1
@@ -146,7 +147,7 @@ class Record:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(path.parent)
         _drop_torn_line(path)
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
