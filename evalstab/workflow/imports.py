@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,8 +74,8 @@ def import_sessions(request: ImportRequest, announce: Announce) -> list[Imported
         raise InputError(f"{request.path}: no session is left; widen --group-by, or drop it")
     alone = len(groups) == 1
     made: list[Imported] = []
-    for name, sessions in groups.items():
-        root = request.out if alone else request.out / _folder_name(name)
+    for folder, sessions in zip(_folder_names(groups), groups.values(), strict=True):
+        root = request.out if alone else request.out / folder
         made.append(_series(root, source, sessions, task, announce))
     if task is None:
         announce("no ranking is judged: name the task that these sessions worked on with --task")
@@ -134,8 +135,16 @@ def _grouped(
     return groups
 
 
-def _folder_name(name: str) -> str:
-    return _UNSAFE.sub("-", name).strip(".-")[:80] or "unnamed"
+def _folder_names(groups: Iterable[str]) -> list[str]:
+    """A folder for each group, also where only odd characters or letter case tell two apart."""
+    taken: Counter[str] = Counter()
+    names = []
+    for group in groups:
+        name = _UNSAFE.sub("-", group).strip(".-")[:80] or "unnamed"
+        taken[name.casefold()] += 1
+        number = taken[name.casefold()]
+        names.append(name if number == 1 else f"{name}~{number}")
+    return names
 
 
 def _series(

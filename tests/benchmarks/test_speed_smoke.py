@@ -58,3 +58,12 @@ def test_a_goal_says_whether_it_is_met() -> None:
 
 def test_chunks_that_came_together_have_no_gap_of_their_own() -> None:
     assert list(timing.alone((1, 3, 1), 5)) == [True, False, False, False, True]
+
+
+@needs_compiler
+def test_the_proxy_is_measured_three_ways() -> None:
+    command = [sys.executable, "-m", "benchmarks.proxy", "--quick"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("|")[2].strip() for line in done.stdout.splitlines() if "quick" in line]
+    assert rows == ["direct", "bare", "recorder"] * 2

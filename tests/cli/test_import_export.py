@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,25 @@ def test_without_a_task_all_is_measured_that_needs_none(tmp_path: Path) -> None:
     again = evalstab("score", out, "--json", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["trials"] == scores["trials"]
+
+
+def test_groups_of_odd_names_get_a_folder_each(tmp_path: Path) -> None:
+    stores = samples(tmp_path / "stores")
+    with closing(sqlite3.connect(stores / "v1" / "opencode.db")) as db:
+        for number, title in enumerate(("Rank a/b 1", "Rank a b #2", "RANK A-B", "…", "  ", "=1")):
+            query = "update session set title = ? where id = ?"
+            db.execute(query, (title, ("ses_ok", "ses_tool_error", "ses_bad_args", "ses_length",
+                                       "ses_unknown_tool", "ses_launch")[number]))  # fmt: skip
+        db.commit()
+    out = tmp_path / "out"
+    options = ("--out", out, "--group-by", "task-title", "--json")
+    done = evalstab("import", "opencode", stores / "v1", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    groups = {path.name for path in out.iterdir()}
+    assert {"Rank-a-b", "Rank-a-b~2", "RANK-A-B~3", "unnamed", "unnamed~2"} <= groups
+    series = json.loads(done.stdout)["series"]
+    assert sum(len(one["trials"]) for one in series) == 12
+    assert len(groups) == len(series)
 
 
 @pytest.mark.parametrize(
