@@ -60,7 +60,7 @@ def notices(facts: Facts, folder: SeriesFolder, named: str) -> tuple[str, ...]:
     if own and not asked and len(facts.valid) < facts.planned:
         found.append(f"The series is not complete: evalstab resume {named} goes on.")
     if facts.series.get("simulated"):
-        found.append("Simulated endpoint: no model was judged.")
+        found.append("Simulated endpoint, no model was judged.")
     if (told := imported.notice(folder.file)) is not None:
         found.append(told)
     if seed == "per-trial":

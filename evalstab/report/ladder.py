@@ -162,7 +162,7 @@ def _points(result: Json) -> Iterator[str]:
 
 def _notices(file: LadderFile, named: str) -> Iterator[str]:
     if file.simulated:
-        yield "Simulated endpoint: no model was judged."
+        yield "Simulated endpoint, no model was judged."
     planned = [rung.name for rung in file.rungs if rung.status != "done"]
     if planned:
         yield f"Not finished: {', '.join(planned)}; evalstab resume {named}."

@@ -100,7 +100,7 @@ def run(request: RunRequest, people: People) -> Outcome:
     prepared = prepare(request)
     root = request.out or default_folder(prepared)
     if prepared.simulated is not None:
-        people.announce(f"simulated endpoint {prepared.endpoint}, no model was judged")
+        people.announce(f"simulated endpoint, no model was judged: {prepared.endpoint}")
     with resumable(root), ExitStack() as stack:
         prepared = with_simulator(prepared, root, people, stack)
         ready = on_a_loop(preflighted(prepared.settings))

@@ -103,7 +103,7 @@ def _ahead(prepared: Prepared, people: People) -> Ahead:
     """Look at the endpoint before the first trial, and say what to expect."""
     if prepared.simulated is not None:
         people.announce(
-            f"simulated endpoint {prepared.endpoint}, no model was judged "
+            f"simulated endpoint, no model was judged: {prepared.endpoint} "
             "(name one with --endpoint or --base-url)"
         )
     request = prepared.request

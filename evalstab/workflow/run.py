@@ -96,7 +96,7 @@ def run(request: RunRequest, people: People, learnt: Learnt | None = None) -> Ou
     root = request.out or default_folder(prepared)
     if prepared.simulated is not None:
         people.announce(
-            f"simulated endpoint {prepared.endpoint}, no model was judged "
+            f"simulated endpoint, no model was judged: {prepared.endpoint} "
             "(name one with --endpoint or --base-url)"
         )
     with resumable(root), ExitStack() as stack:

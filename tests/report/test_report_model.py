@@ -248,7 +248,7 @@ def test_simulated_and_fixed_seed_are_announced(tmp_path: Path) -> None:
     folder, scores = folder_at(tmp_path, settings={"sampling": {"seed": 7}}), five_run()[1]
     scores["series"]["simulated"] = True
     report = build_report(folder, scores)
-    assert report.notices[0] == "Simulated endpoint: no model was judged."
+    assert report.notices[0] == "Simulated endpoint, no model was judged."
     assert report.notices[1].startswith("A fixed sampling seed was sent (7)")
     assert report.question.startswith("Can this judgement be trusted")
 
