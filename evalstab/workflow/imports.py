@@ -273,13 +273,8 @@ def _series_file(
 
 def _task(task: Task | None, overrides: dict[str, str], language: str) -> Json:
     if task is None:
-        return {
-            "name": UNASKED,
-            "folder": "",
-            "language": language,
-            "candidates": [],
-            "overrides": {},
-        }
+        unasked: Json = {"name": UNASKED, "folder": "", "language": language}
+        return unasked | {"candidates": [], "overrides": {}}
     return {
         "name": task.name,
         "title": task.spec.title,
