@@ -59,6 +59,10 @@ class Desk:
         except OSError as error:
             place = self.log.folder(exchange.session)
             return Written(over.id, exchange.session, f"{place}: {error.strerror or error}")
+        except Exception as error:
+            # Whatever a server or an agent may have sent: one exchange must not cost all others.
+            why = f"one of session {exchange.session} cannot be read ({type(error).__name__})"
+            return Written(over.id, exchange.session, why)
         said = exchange.assembled or {}
         good = exchange.status is not None and exchange.status < 400
         whole = over.end == "done" and good and bool(said.get("finish_reason"))

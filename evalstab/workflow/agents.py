@@ -15,12 +15,12 @@ import msgspec
 
 from evalstab.chat import Json
 from evalstab.endpoint.openai_chat import trusted
-from evalstab.errors import EndpointUnusable, UsageError
+from evalstab.errors import EndpointUnusable, FolderError, UsageError
 from evalstab.intake.agent import Errand, carry_out, template
 from evalstab.intake.exchange import LOG_NAME, read_exchanges
 from evalstab.intake.proxied import session_of
 from evalstab.intake.proxy import Proxy, proxying
-from evalstab.intake.scribe import Scribe
+from evalstab.intake.scribe import NotWritten, Scribe
 from evalstab.intake.session import Session
 from evalstab.redact import remember
 from evalstab.series.files import make_folder, write_whole
@@ -196,10 +196,13 @@ async def _carry_out(prepared: Prepared, folder: SeriesFolder, people: People) -
     def tell(index: int, ended: TrialEnded) -> None:
         people.announce(f"trial {index}: {ended.outcome}, {ended.reason}")
 
-    async with proxying(proxy) as url:
-        words = template(str(folder.file.conditions["agent"]))
-        site = _Site(prepared, folder, proxy, url, words, headers)
-        await repeat(repeats, attempt, tell, stop or _go_on)
+    try:
+        async with proxying(proxy) as url:
+            words = template(str(folder.file.conditions["agent"]))
+            site = _Site(prepared, folder, proxy, url, words, headers)
+            await repeat(repeats, attempt, tell, stop or _go_on)
+    except NotWritten as error:
+        raise FolderError(f"{error}. Mend that and run `evalstab resume {folder.root}`") from error
 
 
 async def _go_on(_done: int) -> bool:

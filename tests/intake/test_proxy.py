@@ -19,7 +19,7 @@ from evalstab.endpoint.retry import RetryPolicy, ask
 from evalstab.intake.exchange import LOG_NAME
 from evalstab.intake.exchange_reply import attempt_of
 from evalstab.intake.proxy import Proxy
-from evalstab.intake.scribe import Scribe
+from evalstab.intake.scribe import NotWritten, Scribe
 from evalstab.sim.open import open_sim
 from tests.cli.program import environment
 from tests.endpoint.case_server import case_server
@@ -185,3 +185,22 @@ def test_the_command_serves_everything_and_ends_on_a_signal(tmp_path: Path) -> N
         _, said = process.communicate(timeout=20)
     assert process.returncode == 0
     assert "0 exchanges" in said
+
+
+def test_what_cannot_be_written_is_told_at_once_and_the_rest_is_written(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file stands where a session's folder would")
+    told: list[str] = []
+
+    async def go() -> None:
+        async with case_server(_answers("close", FRAME)) as server:
+            proxy = Proxy(server.base_url, Scribe(tmp_path, "test", told.append))
+            async with recording_for(proxy) as url, aiohttp.ClientSession() as session:
+                for name in ("taken", "free"):
+                    body = {"messages": [{"role": "user", "content": "well?"}]}
+                    answer = await session.post(f"{url}/s/{name}/v1/chat/completions", json=body)
+                    assert await answer.read() == FRAME
+
+    with pytest.raises(NotWritten, match="taken"):
+        asyncio.run(go())
+    assert len(told) == 1
+    assert [exchange.session for exchange in exchanges(tmp_path)] == ["free"]
