@@ -23,7 +23,7 @@ from evalstab.intake.grouping import Grouping, named_session
 from evalstab.intake.handover import Answered, Asked, Came, Known, Over, Written, next_frame
 from evalstab.redact import adopt
 
-PRIORITY = 10
+PRIORITY = 19
 
 
 @dataclass(slots=True)
