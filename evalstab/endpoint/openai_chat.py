@@ -182,12 +182,14 @@ def trusted(settings: EndpointSettings) -> ssl.SSLContext | None:
     """
     if settings.ca_file is None and settings.client_cert is None:
         return None
+    named, whole = f"ca_file {settings.ca_file!r}", ""
     try:
         context = ssl.create_default_context(cafile=settings.ca_file)
         if settings.client_cert is not None:
+            named, whole = f"client_cert {settings.client_cert!r}", " with certificate and key"
             context.load_cert_chain(settings.client_cert)
-    except OSError as error:
-        raise ConfigError(f"ca_file or client_cert cannot be used: {error}") from error
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{named} cannot be used: {error}. Name a PEM file{whole}") from error
     return context
 
 
