@@ -119,7 +119,7 @@ def test_a_ladder_of_load_blames_no_context(tmp_path: Path) -> None:
     )
     report = build_ladder_report(file, ladder_result(known), tmp_path)
     assert report.question == "Does load change this judgement?"
-    assert "is not the load's" in report.answer.points[0]
+    assert "is not that of the load" in report.answer.points[0]
     assert not any("context" in point for point in report.answer.points)
 
 
