@@ -22,6 +22,7 @@ from evalstab.task.model import ANSWER_FILE, Task
 from evalstab.task.paths import Refused, inside
 from evalstab.task.unasked import UNASKED
 from evalstab.trial.record import Record
+from evalstab.workflow.belonging import of_task
 from evalstab.workflow.prepare import UNKNOWN, digest_of, versions
 from evalstab.workflow.request import Announce
 from evalstab.workflow.scan import main_language
@@ -69,13 +70,15 @@ def import_sessions(request: ImportRequest, announce: Announce) -> list[Imported
         )
     source = SOURCES[request.source]
     task = load_task(find_task(request.task)) if request.task else None
-    groups = _grouped(_own(source, request.path, announce), _key(request.group_by))
+    own = _own(source, request.path, announce)
+    if task is not None and request.group_by is None:
+        own = of_task(own, task, announce)
+    groups = _grouped(own, _key(request.group_by))
     if not groups:
         raise InputError(f"{request.path}: no session is left; widen --group-by, or drop it")
-    alone = len(groups) == 1
     made: list[Imported] = []
     for folder, sessions in zip(_folder_names(groups), groups.values(), strict=True):
-        root = request.out if alone else request.out / folder
+        root = request.out if len(groups) == 1 else request.out / folder
         made.append(_series(root, source, sessions, task, announce))
     if task is None:
         announce("no ranking is judged: name the task that these sessions worked on with --task")

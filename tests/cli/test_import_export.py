@@ -102,6 +102,37 @@ def test_without_a_task_all_is_measured_that_needs_none(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["trials"] == scores["trials"]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "options", "trials", "told"),
+    [
+        ("Rank the offers.", (), 11, "it does not carry the prompt of offers"),
+        ("Judge them.", (), 11, "it begins with another prompt than most"),
+        ("Rank the offers.", ("--group-by", "^"), 12, None),
+    ],
+)
+def test_sessions_of_another_task_are_left_out_and_named(
+    task: Path, tmp_path: Path, prompt: str, options: tuple[str, ...], trials: int, told: str | None
+) -> None:
+    (task / "prompt.md").write_text(prompt)
+    stores = samples(tmp_path / "stores")
+    with closing(sqlite3.connect(stores / "v1" / "opencode.db")) as db:
+        other = json.dumps({"type": "text", "text": "Say hello."})
+        asked = "select id from message where session_id = 'ses_length' order by time_created"
+        (first,) = db.execute(f"{asked} limit 1").fetchone()
+        db.execute("update part set data = ? where message_id = ?", (other, first))
+        db.commit()
+    asking = ("--out", tmp_path / "out", "--task", task, "--json", *options)
+    done = evalstab("import", "opencode", stores / "v1", *asking, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["trials"]) == trials
+    lines = [line for line in done.stderr.splitlines() if "was left out" in line]
+    assert len(lines) == (told is not None)
+    for line in lines:
+        assert "'ses_length' (1 answer)" in line
+        assert str(told) in line
+        assert "--group-by" in line
+
+
 def test_groups_of_odd_names_get_a_folder_each(tmp_path: Path) -> None:
     stores = samples(tmp_path / "stores")
     with closing(sqlite3.connect(stores / "v1" / "opencode.db")) as db:
