@@ -117,7 +117,7 @@ def _cells(night: Json) -> tuple[str, ...]:
     return (
         night["created"][:16].replace("T", " "),
         f"{night['judged']} of {night['planned']}",
-        night["verdict"],
+        night["verdict"] + (f" ({for_terminal(gate)})" if (gate := night["gate"]) else ""),
         two(night["tau"]),
         "-" if low is None or high is None else f"{low:.2f} to {high:.2f}",
         two(night["winner"]),

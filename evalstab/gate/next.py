@@ -29,7 +29,8 @@ class Asked:
 
     ``target`` are the options that name the endpoint, ``options`` all others, each with its value;
     ``rung`` is where such a series lies in its folder, since large contexts come with a control;
-    ``conditions`` those of series.json; ``gates`` the ``[gates]`` of evalstab.toml.
+    ``conditions`` those of series.json; ``gates`` the ``[gates]`` of evalstab.toml; ``gate`` the one
+    to go on under, None for the series' own.
     """
 
     folder: str
@@ -42,6 +43,7 @@ class Asked:
     gates: Mapping[str, Json] = field(default_factory=dict)
     options: tuple[tuple[str, ...], ...] = ()
     rung: str = ""
+    gate: str | None = None
 
 
 def commands(verdict: Json, policy: Policy, asked: Asked) -> list[str]:
@@ -64,7 +66,8 @@ def _undecided(verdict: Json, policy: Policy, asked: Asked) -> Iterator[str]:
     if impossible(policy.with_repeats(planned), asked.candidates):
         following = None
     if following is not None:
-        yield _line("resume", asked.folder, "--repeats", str(following))
+        under = () if asked.gate is None else ("--gate", asked.gate)
+        yield _line("resume", asked.folder, *under, "--repeats", str(following))
         return
     yield from _longer(verdict, policy, asked)
     if any("determinism" in rule["reason"] for rule in verdict["rules"]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evalstab.chat import Json
 from evalstab.errors import FolderError
@@ -26,10 +26,14 @@ EXIT_CODES = {"pass": 0, "none": 0, "invalid": 4, "fail": 5, "undecided": 6}
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The gate of a series, and after how many judged trials it was chosen (0: before)."""
+    """The gate of a series, and after how many judged trials it was chosen (0: before).
+
+    ``look``: as what it was named, where it only looks at a series that was run under another one.
+    """
 
     policy: Policy
     chosen_after: int = 0
+    look: str | None = None
 
 
 def policy_for(name: str, candidates: Sequence[str], repeats: int | None = None) -> Policy:
@@ -54,6 +58,11 @@ def gate_of(folder: SeriesFolder) -> Chosen | None:
             raise FolderError(
                 f"{path} cannot be read: {error}; remove it, and name the gate again"
             ) from error
+    return begun_under(folder)
+
+
+def begun_under(folder: SeriesFolder) -> Chosen | None:
+    """The gate that was named before the first trial, None where none was."""
     if folder.file.gate is None:
         return None
     return Chosen(parse_policy(folder.file.gate, f"{folder.root}/series.json: gate"))
@@ -88,7 +97,8 @@ def judge_of(folder: SeriesFolder, chosen: Chosen | None = None) -> Judge | None
     def judged(scores: Json) -> Json:
         about = Circumstances(untestable(scores, folder), gate.chosen_after)
         verdict = judge(gate.policy, scores, about)
-        verdict["next"] = commands(verdict, gate.policy, asked(folder, scores))
+        known = replace(asked(folder, scores), gate=gate.look)
+        verdict["next"] = commands(verdict, gate.policy, known)
         return verdict
 
     return judged

@@ -21,7 +21,15 @@ from evalstab.series.folder import SERIES_FILE, SeriesFolder, open_series
 from evalstab.series.ladder import Rung, is_ladder, open_ladder, write_ladder
 from evalstab.series.pruned import PRUNED
 from evalstab.settings import read_config
-from evalstab.workflow.gates import Chosen, choose, gate_of, judge_of, stored_policy, told
+from evalstab.workflow.gates import (
+    Chosen,
+    begun_under,
+    choose,
+    gate_of,
+    judge_of,
+    stored_policy,
+    told,
+)
 from evalstab.workflow.request import Announce, once
 from evalstab.workflow.rungs import document, with_result
 from evalstab.workflow.score import read_scores, score
@@ -47,32 +55,38 @@ def judge_folder(
     ladder of which no rung has begun.
     """
     if not is_ladder(root):
-        scores = judge_series(root, name, announce)
+        scores, _ = judge_series(root, name, announce)
         rungs, status = [("", scores)], str(scores["verdict"]["status"])
         judged = Judged(status, told(scores["verdict"]), scores)
     else:
-        known = _rungs(root, name, once(announce))
+        found = _rungs(root, name, once(announce))
+        known = [(rung, scores) for rung, (scores, _) in found]
         rungs = [(rung.name, scores) for rung, scores in known]
-        judged = _together(root, known, announce)
+        judged = _together(root, known, announce, kept=all(kept for _, (_, kept) in found))
     if junit_file is not None:
         write_whole(junit_file, junit_of(rungs))
     return judged
 
 
-def _rungs(root: Path, name: str | None, announce: Announce) -> list[tuple[Rung, Json]]:
+def _rungs(
+    root: Path, name: str | None, announce: Announce
+) -> list[tuple[Rung, tuple[Json, bool]]]:
     begun = [r for r in open_ladder(root).rungs if (root / r.name / SERIES_FILE).is_file()]
     if not begun:
         raise FolderError(f"no rung of {root} has begun: run `evalstab resume {root}`")
     return [(rung, judge_series(root / rung.name, name, announce)) for rung in begun]
 
 
-def _together(root: Path, known: list[tuple[Rung, Json]], announce: Announce) -> Judged:
+def _together(
+    root: Path, known: list[tuple[Rung, Json]], announce: Announce, *, kept: bool
+) -> Judged:
     """The rungs as one verdict, kept in the ladder's own files where they can be written."""
     file = with_result(root, known)
     result = file.result or {}
     try:
-        write_ladder(root, file)
-        write_ladder_report(file, result, root)
+        if kept:
+            write_ladder(root, file)
+            write_ladder_report(file, result, root)
     except FolderError as error:
         announce(f"the verdict is not written down: {error}")
     gate = result["gate"]
@@ -99,20 +113,24 @@ def _next(root: Path, known: list[tuple[Rung, Json]], missing: list[str]) -> lis
     return ["Next, cheapest first:", *(f"  {one}" for one in commands)] if commands else []
 
 
-def judge_series(root: Path, name: str | None, announce: Announce) -> Json:
-    """The scores of a series with the verdict of a gate: the one named, else the series' own.
+def judge_series(root: Path, name: str | None, announce: Announce) -> tuple[Json, bool]:
+    """The scores of a series with the verdict of a gate, and whether its folder keeps that.
 
-    Scores it first where that has not been done. The verdict goes into scores.json and the report,
-    and another gate than the series' own is remembered as chosen afterwards; where the folder
-    cannot be written, that is said, and the verdict is given all the same. ConfigError for a gate
-    that cannot pass within its planned trials, unless it is the series' own.
+    The gate is the one named, else the series' own: the one that trials were run under. Another one
+    only looks, and nothing is written. Where no trial was run under any, the gate named last is
+    kept, as chosen afterwards. Scores the series first where that has not been done; where the
+    folder cannot be written, that is said, and the verdict is given all the same. ConfigError for a
+    gate that cannot pass within its planned trials, unless it is the series' own.
     """
     folder = open_series(root)
     scores = read_scores(folder) if (root / SCORES_FILE).is_file() else score(root)
     chosen = _chosen(folder, name, scores, announce)
     judge = judge_of(folder, chosen)
     assert judge is not None
-    scores["verdict"] = judge(scores)
+    before, scores["verdict"] = scores["verdict"], judge(scores)
+    if chosen.look is not None:
+        return scores, False
+    _tell_replaced(before, scores["verdict"], announce)
     try:
         choose(folder, chosen.policy, chosen.chosen_after)
         write_json(root / SCORES_FILE, scores)
@@ -120,7 +138,16 @@ def judge_series(root: Path, name: str | None, announce: Announce) -> Json:
             write_report(folder, scores)
     except FolderError as error:
         announce(f"the verdict is not written down: {error}")
-    return scores
+    return scores, True
+
+
+def _tell_replaced(before: Json, now: Json, announce: Announce) -> None:
+    name = before.get("gate")
+    if name and name != now["gate"]:
+        announce(
+            f"replaces the verdict of gate {name!r} ({before['status']}): name that gate again "
+            "with --gate to have it back"
+        )
 
 
 def _chosen(folder: SeriesFolder, name: str | None, scores: Json, announce: Announce) -> Chosen:
@@ -134,9 +161,18 @@ def _chosen(folder: SeriesFolder, name: str | None, scores: Json, announce: Anno
     require_known(policy, candidates)
     if own is not None and _same_rules(own.policy, policy):
         return own
-    evidence = evidence_of(scores, policy.repeats)
+    evidence, begun = evidence_of(scores, policy.repeats), begun_under(folder)
+    after = evidence.number
+    if begun is not None and _same_rules(begun.policy, policy):
+        policy, after = begun.policy, 0
     require_possible(policy.with_repeats(evidence.planned), len(candidates) or None)
-    return Chosen(policy, evidence.number)
+    if own is None or own.chosen_after >= evidence.number > 0:
+        return Chosen(policy, after)
+    announce(
+        f"only a look: the series was run under gate {own.policy.name!r}, whose verdict stays; "
+        f"to go on under this one: evalstab resume DIR --gate {name}"
+    )
+    return Chosen(policy, after, look=name)
 
 
 def _same_rules(one: Policy, other: Policy) -> bool:

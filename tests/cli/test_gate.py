@@ -76,6 +76,39 @@ def test_nightly_passes_provisionally_within_five(tmp_path: Path, persona: str) 
     assert any("chosen after 5" in note for note in found["verdict"]["notes"])
 
 
+def test_another_gate_only_looks(tmp_path: Path) -> None:
+    done = run(tmp_path / "n", "perfect", "--gate", "nightly")
+    assert done.returncode == 0, done.stderr
+    before = {p: p.read_bytes() for p in (tmp_path / "n").iterdir() if p.is_file()}
+    look = evalstab("gate", "n", "--gate", "acceptance", "--json", cwd=tmp_path)
+    assert look.returncode == 6, look.stdout
+    verdict = json.loads(look.stdout)["verdict"]
+    assert verdict["gate"] == "acceptance"
+    assert verdict["next"] == ["evalstab resume n --gate acceptance --repeats 8"]
+    assert look.stderr.count("only a look: the series was run under gate 'nightly'") == 1
+    assert {p: p.read_bytes() for p in (tmp_path / "n").iterdir() if p.is_file()} == before
+    shown = evalstab("history", "--reports", ".", cwd=tmp_path)
+    assert "pass (nightly)" in shown.stdout
+    on = evalstab("resume", "n", "--gate", "acceptance", "--repeats", "8", cwd=tmp_path)
+    assert on.returncode == 6, on.stderr
+    assert evalstab("gate", "n", "--gate", "nightly", cwd=tmp_path).returncode == 0
+    assert scores(tmp_path / "n")["verdict"]["gate"] == "acceptance"
+
+
+def test_without_a_gate_of_its_own_the_last_one_is_kept_and_the_replaced_one_named(
+    tmp_path: Path,
+) -> None:
+    assert run(tmp_path / "n", "perfect").returncode == 0
+    assert evalstab("gate", "n", cwd=tmp_path).returncode == 0
+    second = evalstab("gate", "n", "--gate", "acceptance", cwd=tmp_path)
+    assert second.returncode == 6
+    assert "replaces the verdict of gate 'nightly' (pass)" in second.stderr
+    assert scores(tmp_path / "n")["verdict"]["gate"] == "acceptance"
+    back = evalstab("gate", "n", "--gate", "nightly", cwd=tmp_path)
+    assert back.returncode == 0, back.stdout
+    assert scores(tmp_path / "n")["verdict"]["gate"] == "nightly"
+
+
 def test_a_stopped_series_is_finished(accepted: Path) -> None:
     done = evalstab("resume", accepted, "--quiet", cwd=accepted.parent)
     assert done.returncode == 0, done.stderr
