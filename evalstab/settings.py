@@ -22,6 +22,7 @@ from evalstab.sendable import added, address, header_fields, sendable, variable
 
 Json = dict[str, Any]
 CONFIG_NAME = "evalstab.toml"
+NO_FILE = f"there is no {CONFIG_NAME} here: evalstab init writes one"
 SIMULATED = "sim:"
 DEFAULT_ENDPOINT = "sim:drifting"
 _BRANCH = re.compile(
@@ -167,7 +168,9 @@ def endpoint_settings(
     if chosen and not chosen.startswith(SIMULATED):
         if chosen not in config.endpoints:
             hint = nearest(chosen, [*config.endpoints, *_simulated()])
-            raise ConfigError(f"unknown endpoint {chosen!r} in {CONFIG_NAME}. {hint}")
+            place = os.environ.get("EVALSTAB_CONFIG", CONFIG_NAME)
+            known = f" in {place}" if Path(place).is_file() else f": {NO_FILE}"
+            raise ConfigError(f"unknown endpoint {chosen!r}{known}. {hint}")
         layer = config.endpoints[chosen].model_dump(exclude_unset=True)
     if url:
         layer["base_url"] = url

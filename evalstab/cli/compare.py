@@ -35,7 +35,9 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for pages and plot (default: compare/ in NEW).", rich_help_panel=OUTPUT
+            help="Folder for pages and plot (default: compare/ in NEW, or in BASE where NEW is a "
+            "baseline).",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     as_json: Annotated[
@@ -50,4 +52,7 @@ def command(
         answer_json(found)
     else:
         answer(table(found))
+    if not found["files"]:
+        say("no page: nothing is written into a baseline; name a folder with --output")
+    elif not as_json:
         say(f"page: {found['files']['html']}, the same as Markdown: {found['files']['md']}")

@@ -114,4 +114,5 @@ def _show_plan(night: Night, *, as_json: bool) -> None:
         tested = f"last tested {item.last_tested[:16]}" if item.last_tested else "never tested"
         source = item.expected_from or "no series yet; the probe told no rates"
         told = item.problem or f"{time} ({source}), {tested}"
+        told = f"left out: {told}" if item.status == "left_out" else told
         answer(f"{item.name}: {told}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -91,10 +92,7 @@ def _mend(url: str, error: Exception) -> str:
 def _refused(refusal: Refusal, settings: EndpointSettings) -> Preflight:
     url, status = settings.base_url, refusal.status
     if status in (401, 403):
-        raise EndpointUnusable(
-            f"{url} refused the key (HTTP {status}): put a valid one into the variable "
-            f"{settings.api_key_env}, or name another variable with --api-key-env"
-        )
+        raise EndpointUnusable(_locked(url, status, settings.api_key_env))
     if 300 <= status < 400:
         target = refusal.headers.get("location", "elsewhere")
         raise EndpointUnusable(f"{url} redirects to {target[:200]}: use that address as base URL")
@@ -106,9 +104,23 @@ def _refused(refusal: Refusal, settings: EndpointSettings) -> Preflight:
         if settings.model:
             note = f"{url} lists no models; going on with {settings.model!r} as it was named"
             return Preflight(settings, (note,))
-        raise UsageError(f"{url} lists no models: name one with --model")
+        raise UsageError(
+            f"{url}/models was not found (HTTP {status}): is {url} the base URL of an "
+            "OpenAI-compatible API? It usually ends in /v1. Where its server lists no models, name "
+            "one with --model"
+        )
     told = f"{url}/models answered HTTP {status}: {_excerpt(refusal.body)}"
     raise EndpointUnusable(f"{told}{_add_v1(url)}")
+
+
+def _locked(url: str, status: int, variable: str) -> str:
+    other = "or name another variable with --api-key-env"
+    if status == HTTPStatus.UNAUTHORIZED and not os.environ.get(variable):
+        return f"{url} wants a key (HTTP {status}): {variable} is not set; put one into it, {other}"
+    return (
+        f"{url} refused the key (HTTP {status}): put a valid one into the variable {variable}, "
+        f"{other}"
+    )
 
 
 def _choose(body: bytes, settings: EndpointSettings) -> Preflight:

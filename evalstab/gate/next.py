@@ -29,8 +29,8 @@ class Asked:
 
     ``target`` are the options that name the endpoint, ``options`` all others, each with its value;
     ``rung`` is where such a series lies in its folder, since large contexts come with a control;
-    ``conditions`` those of series.json; ``gates`` the ``[gates]`` of evalstab.toml; ``gate`` the one
-    to go on under, None for the series' own.
+    ``conditions`` those of series.json; ``gates`` the ``[gates]`` of evalstab.toml; ``gate`` the
+    one to go on under, None for the series' own.
     """
 
     folder: str

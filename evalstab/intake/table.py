@@ -37,6 +37,7 @@ NAMES = {
     "total": ("total", "score", "points"),
     "place": ("place", "rank", "position"),
 }
+EXPECTED = "Rename those in the first line to trial, candidate, and total or place (or both)"
 UNJUDGED = ("aborted", "invalid")
 """Outcomes that say nothing about the model."""
 Values = Literal["total", "place"]
@@ -155,20 +156,19 @@ def _cells(
 ) -> list[_Cell]:
     columns = {key: _column(header, names) for key, names in NAMES.items()}
     trial, candidate = columns["trial"], columns["candidate"]
+    there = f"there are {', '.join(header[:20])}"
     if trial and candidate:
         if not (columns["total"] or columns["place"]):
-            raise InputError(f"{path}: no column total or place; there are {', '.join(header)}")
+            raise InputError(f"{path}: no column total or place; {there}. {EXPECTED}")
         return [_long(path, where, row, columns) for where, row in records]
     key = trial or candidate
     if key is None:
-        raise InputError(
-            f"{path}: no column trial or candidate; there are {', '.join(header[:20])}. "
-            "Name the columns trial, candidate and total (or place)"
-        )
+        raise InputError(f"{path}: no column trial or candidate; {there}. {EXPECTED}")
     if values is None:
+        missing = "candidate" if trial else "trial"
         raise InputError(
-            f"{path} is a wide table: say whether its numbers are totals (more is better) or "
-            "places (1 is best) with --values total or --values place"
+            f"{path}: no column {missing}; {there}. {EXPECTED}. Or, if it is a wide table with a "
+            f"column for each {missing}: --values total (more is better) or place (1 is best)"
         )
     return list(_wide(path, records, key, by_trial=key == trial, values=values))
 

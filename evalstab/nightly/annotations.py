@@ -46,8 +46,10 @@ def _notes(item: Item) -> Iterator[_Note]:
         )
         yield from _told(item, result, labels.sentence(name))
     if item.problem and not item.results:
-        level: Level = "warning" if item.status == "left_out" else "error"
-        yield level, labels.sentence(item.name), labels.sentence(item.problem, 1000)
+        out = item.status == "left_out"
+        level: Level = "warning" if out else "error"
+        why = f"left out: {item.problem}" if out else item.problem
+        yield level, labels.sentence(item.name), labels.sentence(why, 1000)
 
 
 def _told(item: Item, result: Result, name: str) -> Iterator[_Note]:

@@ -151,7 +151,7 @@ def _planned(night: Night, asked: dict[str, Prepared], people: People, complain:
     night = msgspec.structs.replace(night, items=tuple(planning.in_order(items, left)))
     for item in night.items:
         if item.status == "left_out" and item.problem:
-            people.announce(f"{item.name}: {item.problem}")
+            people.announce(f"{item.name}: left out: {item.problem}")
     night.write()
     return night
 
@@ -183,7 +183,7 @@ def _walk(night: Night, people: People, complain: Announce, clock: _Clock) -> Ni
         late = clock.left <= 0 or (item.expected_seconds or 0.0) > clock.left
         if item.status == "planned" and late:
             left = planning.left_out(item, clock.left)
-            people.announce(f"{item.name}: {left.problem}")
+            people.announce(f"{item.name}: left out: {left.problem}")
             night = _noted(night, number, left, clock)
             continue
         running = msgspec.structs.replace(item, status="running")

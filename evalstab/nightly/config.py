@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from evalstab.errors import ConfigError, UsageError
-from evalstab.settings import ConfigFile, validated
+from evalstab.settings import NO_FILE, ConfigFile, validated
 from evalstab.workflow.request import RunRequest, parse_sizes
 
 _DURATION = re.compile(r"^(?:(\d{1,4}(?:\.\d+)?)h)?\s*(?:(\d{1,5})m(?:in)?)?\s*(?:(\d{1,7})s)?$")
@@ -87,6 +87,8 @@ class NightlySettings(_Part):
 def nightly_settings(config: ConfigFile, where: str) -> NightlySettings:
     """The night that a configuration asks for; ConfigError where it names no series."""
     found = validated(NightlySettings, config.nightly, f"{where}: [nightly]")
+    if not found.series and not Path(where).is_file():
+        raise ConfigError(NO_FILE)
     if not found.series:
         raise ConfigError(
             f"{where}: [nightly] names no series. Write for example\n"

@@ -95,10 +95,9 @@ def in_order(items: Sequence[Item], left: float) -> list[Item]:
 def left_out(item: Item, left: float) -> Item:
     """The item, left out for want of time, with the reason."""
     tested = f"last tested {item.last_tested[:10]}" if item.last_tested else "never tested"
-    time = duration(item.expected_seconds) if item.expected_seconds is not None else "some time"
-    problem = (
-        f"left out: takes about {time}, {duration(max(0.0, left))} of the budget left; {tested}"
-    )
+    known = item.expected_seconds is not None
+    time = f"takes about {duration(item.expected_seconds or 0.0)}" if known else "time unknown"
+    problem = f"{time}, {duration(max(0.0, left))} of the budget left; {tested}"
     return msgspec.structs.replace(item, status="left_out", problem=problem)
 
 

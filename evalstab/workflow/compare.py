@@ -15,6 +15,7 @@ from evalstab.errors import FolderError
 from evalstab.gate.comparable import differences, not_varied, require_equal_work
 from evalstab.gate.comparison import TOO_FEW, Pair, compare, criteria_of
 from evalstab.gate.evidence import Evidence, evidence_of
+from evalstab.history.baseline import ABOUT
 from evalstab.report import markdown
 from evalstab.report.comparison import comparison_page, comparison_table
 from evalstab.report.page import PairData
@@ -48,13 +49,19 @@ def compare_series(
 
     FolderError where both are the same, and where the work or the candidates differ, naming in
     what; UsageError for a factor
-    that is none. ``output`` is a folder, by default ``compare/`` in the new series.
+    that is none. ``output`` is a folder, by default ``compare/`` in the new series; where that is a
+    frozen baseline, which nothing is written into, in the base; where both are, nothing is written
+    and ``files`` is empty.
     """
     if base.resolve() == new.resolve():
         raise FolderError(f"{base} and {new} are the same series: name two different ones")
     one, other = side(base), side(new)
     found, pair = compared(one, other, declared)
-    _write(found, pair, output or _beside(new), (one, other))
+    place = output or next((_beside(path) for path in (new, base) if not _frozen(path)), None)
+    if place is None:
+        found["files"] = {}
+    else:
+        _write(found, pair, place, (one, other))
     return found
 
 
@@ -164,8 +171,16 @@ def _page_of(side: Side, place: Path) -> str | None:
     return quote(os.path.relpath(page.resolve(), place.resolve()))
 
 
-def _beside(new: Path) -> Path:
-    return (new if new.is_dir() else new.parent) / "compare"
+def _beside(path: Path) -> Path:
+    return _folder(path) / "compare"
+
+
+def _frozen(path: Path) -> bool:
+    return (_folder(path) / ABOUT).is_file()
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
 
 
 def _places(side: Evidence) -> tuple[tuple[float, ...], ...]:

@@ -45,7 +45,8 @@ def test_an_unreachable_endpoint(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "path", "words"),
     [
-        (401, b'{"error":{"message":"bad key"}}', "/v1", ("refused the key", "OPENAI_API_KEY")),
+        (401, b"{}", "/v1", ("wants a key (HTTP 401): OPENAI_API_KEY is not set",)),
+        (403, b'{"error":{"message":"bad key"}}', "/v1", ("refused the key", "OPENAI_API_KEY")),
         (200, b"<!doctype html><title>Hi</title>", "/v1", ("web page",)),
         (200, b"<html>Hi</html>", "", ("web page", "/v1")),
         (404, b"not found", "", ("/v1",)),
@@ -68,6 +69,18 @@ def test_an_endpoint_that_cannot_be_used(
         )
     _refuses(done, 4, *words, tmp_path=tmp_path)
     assert "\x1b" not in done.stderr
+
+
+def test_a_web_server_that_is_no_api_is_not_told_to_name_a_model(tmp_path: Path) -> None:
+    with answering(404, b"<html>not found</html>") as url:
+        done = evalstab("run", "three-notes", "--base-url", f"{url}/v2", cwd=tmp_path)
+    _refuses(done, 2, "was not found (HTTP 404)", "usually ends in /v1", tmp_path=tmp_path)
+
+
+def test_without_a_configuration_init_is_named(tmp_path: Path) -> None:
+    for arguments in (("nightly",), ("run", "three-notes", "--endpoint", "rig")):
+        done = evalstab(*arguments, cwd=tmp_path)
+        _refuses(done, 3, "there is no evalstab.toml here: evalstab init", tmp_path=tmp_path)
 
 
 def test_a_configured_endpoint_without_v1_says_so(tmp_path: Path) -> None:

@@ -47,6 +47,24 @@ def test_trials_took_turns(place: Path) -> None:
     assert order == [new, base, base, new, new, base, base, new]
 
 
+def test_nothing_is_written_into_a_baseline(place: Path) -> None:
+    set_ = evalstab("baseline", "set", "reports/steady", "--name", "s", cwd=place)
+    assert set_.returncode == 0, set_.stderr
+    frozen = place / "reports" / "baselines" / "s"
+    before = sorted(frozen.rglob("*"))
+    done = evalstab("compare", "reports/drifting", "reports/baselines/s", "--json", cwd=place)
+    assert done.returncode == 0, done.stderr
+    page = place / json.loads(done.stdout)["files"]["html"]
+    assert page.parent == place / "reports" / "drifting" / "compare"
+    shutil.copytree(frozen, place / "other")
+    for new in (frozen, frozen / "scores.json"):
+        done = evalstab("compare", "other", new, "--json", cwd=place)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["files"] == {}
+        assert "nothing is written into a baseline" in done.stderr
+    assert sorted(frozen.rglob("*")) == before
+
+
 def test_compare_writes_page_plot_and_json(place: Path) -> None:
     done = evalstab(
         "compare", "reports/steady", "reports/drifting", "--vary", "model", "--json",

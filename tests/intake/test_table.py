@@ -155,3 +155,12 @@ def test_the_first_contradiction_of_place_and_total_is_named(
     else:
         assert found.warning is not None
         assert f"{line}: trial 1 places" in found.warning
+
+
+def test_columns_of_other_names_are_told_what_to_be_called(tmp_path: Path) -> None:
+    headers = ("run,who,points", "a,b,c", "run,item,pts")
+    for header, missing in zip(headers, ("candidate", "trial or", "total or place"), strict=True):
+        with pytest.raises(InputError, match=f"no column {missing}") as found:
+            read_table(table(tmp_path / "t.csv", f"{header}\n1,a,3\n"))
+        assert ", ".join(header.split(",")) in str(found.value)
+        assert "to trial, candidate, and total or place" in str(found.value)
