@@ -22,12 +22,14 @@ FEWEST = 3
 _NUMBER = re.compile(r"\d+")
 
 
-def of_task(sessions: Sequence[Session], task: Task, announce: Announce) -> list[Session]:
+def of_task(sessions: Sequence[Session], task: Task | None, announce: Announce) -> list[Session]:
     """The sessions that carry the task's prompt; each other one is told of and left out.
 
     Where none carries it (people say it in words of their own), those that begin as more than
-    half of all do, numbers aside; where there is no such half, all of them.
+    half of all do, numbers aside; where there is no such half, or no task, all of them.
     """
+    if task is None:
+        return list(sessions)
     prompt = _plain(task.prompt_text)[:HEAD]
     fits = [prompt in _asked(session) for session in sessions]
     why = f"it does not carry the prompt of {task.name}"

@@ -70,9 +70,8 @@ def import_sessions(request: ImportRequest, announce: Announce) -> list[Imported
         )
     source = SOURCES[request.source]
     task = load_task(find_task(request.task)) if request.task else None
-    own = _own(source, request.path, announce)
-    if task is not None and request.group_by is None:
-        own = of_task(own, task, announce)
+    asked = task if request.group_by is None else None
+    own = of_task(_own(source, request.path, announce), asked, announce)
     groups = _grouped(own, _key(request.group_by))
     if not groups:
         raise InputError(f"{request.path}: no session is left; widen --group-by, or drop it")
