@@ -41,7 +41,7 @@ _TRIAL_NAME = re.compile(r"^(\d{3,6})(?:\.invalid-(\d+))?$")
 
 
 class SeriesFile(msgspec.Struct, frozen=True, kw_only=True):
-    """``series.json``: all that was decided before the first request.
+    """``series.json``: all that was decided before the first request, or before a resumption.
 
     ``work`` must be equal for two series to be compared (task digest, prompts, tools, limits, loop
     version); ``conditions`` may differ and are then the question or a warning. ``settings`` are
@@ -98,6 +98,15 @@ class SeriesFolder:
     def planned(self) -> int:
         """Trials asked for: as many as at the beginning, or more where it was resumed for more."""
         return max([self.file.repeats, *(trial.index for trial in self.trials())])
+
+    def extended(self, repeats: int) -> SeriesFolder:
+        """The series with that many trials planned, and series.json says so; never fewer."""
+        planned = max(repeats, self.planned)
+        if planned == self.file.repeats:
+            return self
+        file = msgspec.structs.replace(self.file, repeats=planned)
+        write_json(self.root / SERIES_FILE, file)
+        return SeriesFolder(self.root, file)
 
     def trial(self, index: int) -> TrialFolder:
         """The folder of a trial's current attempt (existing or not)."""

@@ -28,7 +28,7 @@ class SeriesPlan:
     """A series ready to run.
 
     ``ask`` says what an attempt at a trial asks: one conversation, or one for each group of
-    candidates, whose rankings ``merge`` then joins.
+    candidates, whose rankings ``merge`` then joins. ``kept`` as of ``Repeats``.
     """
 
     folder: SeriesFolder
@@ -38,16 +38,21 @@ class SeriesPlan:
     repeats: int
     concurrency: int = 1
     attempts: int = 3
+    kept: frozenset[TrialFolder] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """How often, and how many at once; ``attempts`` at one trial before it stays spoilt."""
+    """How often, and how many at once; ``attempts`` at one trial before it stays spoilt.
+
+    ``kept`` had ended before: they are read, and nobody is told that they end.
+    """
 
     folder: SeriesFolder
     number: int
     concurrency: int = 1
     attempts: int = 3
+    kept: frozenset[TrialFolder] = frozenset()
 
 
 async def run_series(plan: SeriesPlan, watcher: Watcher, stop: Stop) -> list[TrialEnded]:
@@ -61,6 +66,7 @@ async def run_series(plan: SeriesPlan, watcher: Watcher, stop: Stop) -> list[Tri
         number=plan.repeats,
         concurrency=plan.concurrency,
         attempts=plan.attempts,
+        kept=plan.kept,
     )
     return await repeat(repeats, attempt, watcher.ended, stop)
 
@@ -125,7 +131,8 @@ async def _trial(
     while True:
         folder = repeats.folder.trial(index)
         ended = await attempt(folder)
-        tell(index, ended)
+        if folder not in repeats.kept:
+            tell(index, ended)
         if ended.outcome != "invalid":
             if ended.outcome == "aborted" and ended.ending == "endpoint":
                 raise EndpointUnusable(

@@ -39,7 +39,7 @@ from evalstab.task.model import ANSWER_FILE, Task
 from evalstab.tools.workspace import Workspace
 from evalstab.trial.record import Record, TrialEnded, read_events
 from evalstab.workflow.agent_ending import ending_of
-from evalstab.workflow.looking import gated, stop_for, wants_more
+from evalstab.workflow.looking import gated, kept_of, stop_for, wants_more
 from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import (
     Prepared,
@@ -130,7 +130,7 @@ def resume(
         if wants_more(prepared, folder):
             prepared = with_simulator(prepared, root, people, stack)
             on_a_loop(preflighted(prepared.settings))
-        return _finish(prepared, folder, people)
+        return _finish(prepared, folder.extended(prepared.repeats if repeats else 0), people)
 
 
 def _as_own(folder: SeriesFolder) -> SeriesFolder:
@@ -180,7 +180,10 @@ async def _carry_out(prepared: Prepared, folder: SeriesFolder, people: People) -
     proxy = Proxy(address, scribe, headers, trusted(settings), people.announce)
     stop = stop_for(prepared, folder, people.announce)
     repeats = Repeats(
-        folder=folder, number=prepared.repeats, concurrency=prepared.request.concurrency
+        folder=folder,
+        number=prepared.repeats,
+        concurrency=prepared.request.concurrency,
+        kept=kept_of(folder, people.announce),
     )
     desks = [folder.root / f"{DESK}-{number + 1}" for number in range(repeats.concurrency)]
 

@@ -94,8 +94,11 @@ def resume_ladder(
     request = replace(_restored(root, file.request), own_seed=file.seed, early_stop=early_stop)
     if repeats is not None or gate is not None:
         again = tuple(msgspec.structs.replace(rung, status="planned") for rung in file.rungs)
-        write_ladder(root, msgspec.structs.replace(file, rungs=again))
-        request = replace(request, repeats=repeats or request.repeats, gate=gate or request.gate)
+        repeats = max(file.repeats, repeats) if repeats else request.repeats
+        request = replace(request, repeats=repeats, gate=gate or request.gate)
+        # Under a gate its looks say how far each rung goes, and may refuse more.
+        asked = file.request if request.gate else file.request | {"repeats": repeats}
+        write_ladder(root, msgspec.structs.replace(file, rungs=again, request=asked))
     return _walk(root, request, people)
 
 

@@ -20,7 +20,7 @@ from evalstab.gate.next import longer_gate
 from evalstab.gate.policy import Policy, parse_policy
 from evalstab.gate.verdict import decided, judge
 from evalstab.measures.score import LOW_PRIORITY, score_series
-from evalstab.series.folder import SeriesFolder, open_series
+from evalstab.series.folder import SeriesFolder, TrialFolder, open_series
 from evalstab.series.repeat import Stop
 from evalstab.settings import read_config
 from evalstab.trial.record import COMPRESSED, opened
@@ -54,7 +54,7 @@ def gated(
 
 def wants_more(prepared: Prepared, folder: SeriesFolder) -> bool:
     """Whether trials are missing, and no verdict is in that makes them needless."""
-    ended = [t for t in folder.trials() if not t.spoilt and _outcome(t.record) is not None]
+    ended = kept_of(folder)
     if len(ended) >= prepared.repeats:
         return False
     policy = prepared.policy
@@ -63,6 +63,15 @@ def wants_more(prepared: Prepared, folder: SeriesFolder) -> bool:
     if judged_so_far(folder) not in looks_of(policy, policy.repeats):
         return True
     return not decided(_score_and_judge(str(folder.root), stored_policy(policy)))
+
+
+def kept_of(folder: SeriesFolder, announce: Announce | None = None) -> frozenset[TrialFolder]:
+    """The trials that have ended and are not asked again; ``announce`` is told of them once."""
+    ended = [t for t in folder.trials() if not t.spoilt and _outcome(t.record) is not None]
+    if ended and announce is not None:
+        trials = "trial" if len(ended) == 1 else "trials"
+        announce(f"{len(ended)} {trials} kept, {folder.planned} planned")
+    return frozenset(ended)
 
 
 def stop_for(prepared: Prepared, folder: SeriesFolder, announce: Announce) -> Stop | None:

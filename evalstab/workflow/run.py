@@ -36,7 +36,7 @@ from evalstab.workflow.checking.sizes import shortages
 from evalstab.workflow.counters import counted
 from evalstab.workflow.expected import look_ahead
 from evalstab.workflow.gates import EXIT_CODES, unjudgeable
-from evalstab.workflow.looking import gated, in_time, stop_for, tell, wants_more
+from evalstab.workflow.looking import gated, in_time, kept_of, stop_for, tell, wants_more
 from evalstab.workflow.loop import on_a_loop, resumable
 from evalstab.workflow.prepare import (
     Prepared,
@@ -194,7 +194,7 @@ def resume(
             except EndpointUnusable as error:
                 return finished(prepared, folder, people, str(error))
             require_same_launch(prepared, root, people.announce)
-        return _finish(prepared, folder, people)
+        return _finish(prepared, folder.extended(prepared.repeats if repeats else 0), people)
 
 
 def _finish(prepared: Prepared, folder: SeriesFolder, people: People) -> Outcome:
@@ -281,6 +281,7 @@ async def carry_out(
         merge=asker.merge if asker.split else None,
         repeats=prepared.repeats,
         concurrency=prepared.request.concurrency,
+        kept=kept_of(folder, people.announce),
     )
     watcher = people.watcher(folder.file)
     try:

@@ -35,7 +35,9 @@ def with_result(root: Path, known: list[tuple[Rung, Json]]) -> LadderFile:
     file = open_ladder(root)
     names = {rung.name for rung, _ in known}
     missing = [rung for rung in file.rungs if rung.name not in names]
-    return msgspec.structs.replace(file, result=ladder_result(known, missing))
+    planned = max([file.repeats, *(scores["series"]["repeats_planned"] for _, scores in known)])
+    result = ladder_result(known, missing)
+    return msgspec.structs.replace(file, repeats=planned, result=result)
 
 
 def document(file: LadderFile, known: list[tuple[Rung, Json]]) -> Json:

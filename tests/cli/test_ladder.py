@@ -139,6 +139,20 @@ def test_an_interrupted_ladder_goes_on(tmp_path: Path) -> None:
     assert [rung["status"] for rung in rungs] == ["done", "done"]
 
 
+def test_a_ladder_resumed_for_more_trials_plans_them_everywhere(tmp_path: Path) -> None:
+    options = ["--endpoint", "sim:perfect", "--concurrency", "1,2", "--repeats", "1", "--quiet"]
+    assert evalstab("run", "three-notes", *options, "--out", "out", cwd=tmp_path).returncode == 0
+    done = evalstab("resume", "out", "--repeats", "2", "--json", cwd=tmp_path)
+    ladder = _json(done)["ladder"]
+    assert (ladder["repeats"], ladder["request"]["repeats"]) == (2, 2)
+    assert "1 trial kept, 2 planned" in done.stderr
+    assert "trial 1 of" not in done.stderr
+    assert "--repeats 2 --seed" in (tmp_path / "out/report.md").read_text()
+    card = evalstab("report", "out", "--format", "card", "--out", "card.svg", cwd=tmp_path)
+    assert card.returncode == 0, card.stderr
+    assert "2 rungs of 2 trials" in (tmp_path / "card.svg").read_text()
+
+
 @pytest.mark.parametrize(
     ("context", "sign", "how_to_go_on"),
     [

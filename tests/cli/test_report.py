@@ -91,6 +91,10 @@ def test_a_series_resumed_for_more_trials_plans_them(tmp_path: Path) -> None:
     assert evalstab(*asked, cwd=tmp_path).returncode == 0
     done = evalstab("resume", "out", "--repeats", "2", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["series"]["repeats_planned"] == 2
+    told = [line for line in done.stderr.splitlines() if "trial" in line]
+    assert told[0] == "1 trial kept, 2 planned"
+    assert [line.split(":")[0] for line in told[1:]] == ["trial 2 of 2"]
+    assert json.loads((tmp_path / "out" / "series.json").read_text())["repeats"] == 2
     assert "--repeats 2 --seed" in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     fewer = evalstab("resume", "out", "--repeats", "1", "--json", cwd=tmp_path)
     assert fewer.returncode == 0, fewer.stderr
