@@ -38,8 +38,9 @@ app = typer.Typer(
 Persona = Annotated[
     str,
     typer.Option(
-        help="How the model behaves: cold-first, drifting, echo, faulty, loaded, perfect, slowing, "
-        "steady, or a .toml file of your own.",
+        help="How the model behaves: cold-first, drifting, echo, faulty, loaded, perfect, slowing "
+        "(paced, about an hour a series: see --time-scale), steady, or a .toml file of your own. "
+        "Only perfect goes by a task's truth, steady by opinions of its own.",
         rich_help_panel=BASIC,
     ),
 ]
@@ -56,7 +57,11 @@ Seed = Annotated[
     int | None, typer.Option(help="Default: the persona's own.", rich_help_panel=CONDITIONS)
 ]
 TimeScale = Annotated[
-    float, typer.Option(help="Simulated seconds in a real second.", rich_help_panel=CONDITIONS)
+    float,
+    typer.Option(
+        help="Simulated seconds in a real second; 60 makes an hour of slowing or loaded a minute.",
+        rich_help_panel=CONDITIONS,
+    ),
 ]
 Rate = Annotated[
     float | None, typer.Option(help="Constant tokens a second.", rich_help_panel=CONDITIONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,9 @@ _CONSEQUENCES = {
 }
 """What else an injected fault brings about by itself: neither right nor wrong to report."""
 _AFTER = 6
+BESIDE = 8
+"""Other trials that a reworded loop is measured against; with fewer only extreme ones are found."""
+_REWORDED = "reasoning.reworded_loop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Row:
     some finding reports, ``right`` the findings that some injection explains. ``precision`` is
     ``right / reported``, ``recall`` ``found / injected``, both from 0 to 1 and higher is better;
     ``None`` where nothing was reported or injected. ``missed`` and ``wrong`` name the others.
+    ``reason`` says why a low recall was to be expected of such a series, where it was.
     """
 
     code: str
@@ -51,16 +55,18 @@ class Row:
     recall: float | None
     missed: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
+    reason: str | None = None
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows as text, one line a code, a dash where a share is undefined."""
+    """The rows as text, one line a code, a dash where a share is undefined; then the reasons."""
     lines = [f"{'code':34} {'injected':>8} {'reported':>8} {'precision':>9} {'recall':>6}"]
     lines += [
         f"{row.code:34} {row.injected:8} {row.reported:8} "
         f"{_share(row.precision):>9} {_share(row.recall):>6}"
         for row in rows
     ]
+    lines += [f"{row.code}: {row.reason}" for row in rows if row.reason]
     return "\n".join(lines)
 
 
@@ -101,7 +107,18 @@ def compare(scores: Json, truth: Json) -> list[Row]:
             if not _brought_about(here, injected):
                 reported.setdefault(finding["code"], []).append(here)
     codes = {code for code in {*injected, *reported} if code and not _follows(code)}
-    return [_row(code, injected.get(code, []), reported.get(code, [])) for code in sorted(codes)]
+    rows = [_row(code, injected.get(code, []), reported.get(code, [])) for code in sorted(codes)]
+    return [_reasoned(row, len(scored)) for row in rows]
+
+
+def _reasoned(row: Row, trials: int) -> Row:
+    if row.code != _REWORDED or not row.missed or trials > BESIDE:
+        return row
+    reason = (
+        f"what is reworded and no copy shows only beside {BESIDE} or more other trials of the same "
+        f"task with reasoning of 1,500 tokens and more; here there are {trials - 1}"
+    )
+    return replace(row, reason=reason)
 
 
 def _follows(code: str) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from evalstab.errors import FolderError
-from evalstab.sim.verify import Row, compare, table, verify
+from evalstab.sim.verify import BESIDE, Row, compare, table, verify
+from evalstab.text.rewording import MIN_REFERENCES
 
 Json = dict[str, Any]
 
@@ -102,6 +103,17 @@ def test_what_follows_from_a_whole_trial_is_left_out() -> None:
 def test_other_series_and_unscored_attempts_do_not_count() -> None:
     assert _rows([_injection(SCRIPT)], [], series="another") == {}
     assert _rows([_injection(SCRIPT)], [], attempt=2) == {}
+
+
+def test_a_reworded_loop_that_too_few_trials_can_show_is_explained() -> None:
+    code = "reasoning.reworded_loop"
+    row = _rows([_injection(code)], [])[code]
+    assert (row.recall, BESIDE) == (0.0, MIN_REFERENCES)
+    assert row.reason is not None
+    assert "8 or more other trials" in row.reason
+    assert row.reason in table([row])
+    assert _rows([_injection(code)], [_finding(code)])[code].reason is None
+    assert _rows([_injection(SCRIPT)], [])[SCRIPT].reason is None
 
 
 def test_files_that_are_missing_or_something_else_are_named(tmp_path: Path) -> None:
