@@ -10,8 +10,9 @@ import numpy as np
 
 from evalstab.errors import ConfigError
 from evalstab.gate.evidence import best_case
-from evalstab.gate.keys import PAIR_AGREEMENT, PAIR_METRICS
+from evalstab.gate.keys import PAIR_AGREEMENT, PAIR_METRICS, counts_attempts
 from evalstab.gate.policy import Policy, Rule
+from evalstab.statistics.curtail import rate_rule
 from evalstab.statistics.intervals import (
     clopper_pearson,
     min_trials_for_rate,
@@ -67,6 +68,31 @@ def looks_of(policy: Policy, planned: int) -> list[int]:
 def next_look(policy: Policy, planned: int, trials: int) -> int | None:
     """The first planned look after so many judged trials, None where the plan is used up."""
     return next((look for look in looks_of(policy, planned) if look > trials), None)
+
+
+def pass_from(policy: Policy, planned: int) -> int | None:
+    """The number of judged trials from which on this gate can pass, None where it never can.
+
+    That of a series without any fault; one with faults may need more.
+    """
+    needed = [_pass_from(rule, policy, planned) for rule in policy.all_rules]
+    known = [number for number in needed if number is not None]
+    return max(known, default=policy.min_valid) if len(known) == len(needed) else None
+
+
+def _pass_from(rule: Rule, policy: Policy, planned: int) -> int | None:
+    if rule.kind == "metric":
+        looks = look_plan(rule, policy, planned).looks
+        return next((look.trials for look in looks if look.pass_alpha is not None), None)
+    if rule.kind == "rate":
+        target = rule.threshold if rule.upward else 1 - rule.threshold
+        counts = range(1, planned + 1)
+        passes = (n for n in counts if rate_rule(n, n, planned, target, policy.alpha) == "pass")
+        return next(passes, None)
+    if rule.kind == "count" and not counts_attempts(rule.key):
+        bound = int(rule.threshold)
+        return bound if rule.upward else max(0, (rule.of or planned) - bound)
+    return 0
 
 
 def require_possible(policy: Policy, candidates: int | None) -> None:

@@ -13,7 +13,7 @@ from evalstab.chat import Json
 from evalstab.gate.answer import Judged, Status, percent
 from evalstab.gate.counts import judge_count, judge_rate, judge_value
 from evalstab.gate.evidence import Evidence, evidence_of, lost_attempts, unseen
-from evalstab.gate.looks import looks_of, next_look
+from evalstab.gate.looks import looks_of, next_look, pass_from
 from evalstab.gate.metric import judge_metric
 from evalstab.gate.policy import Policy
 from evalstab.measures.base import put
@@ -156,5 +156,15 @@ def _notes(
         )
     following = next_look(policy, evidence.planned, evidence.number)
     if status == "undecided" and not evidence.ended and following is not None:
-        notes.append(f"The next planned look comes after {following} trials.")
+        notes.append(_coming(policy, evidence, following))
     return notes
+
+
+def _coming(policy: Policy, evidence: Evidence, following: int) -> str:
+    """When the gate looks again, as trials to add and as their total, and whether it can pass."""
+    first = pass_from(policy, evidence.planned)
+    later = f"; it can only fail then, a pass is possible from {first} on"
+    return (
+        f"The next planned look comes after {following - evidence.number} more trials "
+        f"({following} in all{later if first is not None and first > following else ''})."
+    )

@@ -144,8 +144,9 @@ def told(verdict: Json) -> list[str]:
         for rule in verdict["rules"]
     ]
     lines += verdict["notes"]
-    if verdict["more_repeats_needed"]:
-        lines.append(f"About {verdict['more_repeats_needed']} more trials could decide it.")
+    if more := verdict["more_repeats_needed"]:
+        total = f"{verdict['trials'] + more} in all"
+        lines.append(f"About {more} more trials ({total}) could decide it.")
     if verdict["next"]:
         lines += ["Next, cheapest first:", *(f"  {command}" for command in verdict["next"])]
     return lines

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalstab.gate.looks import pass_from
 from evalstab.gate.policy import Policy, load_policy
 from evalstab.gate.verdict import Circumstances, judge
 from tests.gate.making import Json, fault, five_runs, from_places, people, same, scores_of, trial
@@ -170,6 +171,33 @@ def test_means_of_trials() -> None:
     missing = [trial(n, names, seconds=None, seconds_reason="lost") for n in range(1, 11)]
     found = rule_of(judge(policy([rule], repeats=10), scores_of(missing, names)), "time")
     assert (found["status"], found["value_reason"]) == ("undecided", "lost")
+
+
+@pytest.mark.parametrize(
+    ("trials", "told"),
+    [
+        (5, "after 3 more trials (8 in all; it can only fail then, a pass is possible from 13 on)"),
+        (8, "after 5 more trials (13 in all)"),
+    ],
+)
+def test_the_next_look_is_told_as_more_trials_and_as_all(trials: int, told: str) -> None:
+    verdict = judge(ACCEPTANCE, same(trials))
+    assert f"The next planned look comes {told}." in verdict["notes"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "first"),
+    [
+        ({"count": "ranked", "at_least": 4}, 4),
+        ({"count": "unranked", "at_most": 2}, 8),
+        ({"count": "unranked", "at_most": 1, "of": 6}, 5),
+        ({"rate": "ranked", "min": 0.5}, 9),
+        ({"rate": "ranked", "min": 0.9}, None),
+        ({"metric": "stability.kendall_tau.mean", "min": 0.6}, 5),
+    ],
+)
+def test_from_when_on_a_gate_can_pass(rule: Json, first: int | None) -> None:
+    assert pass_from(policy([{"name": "x"} | rule], repeats=10), 10) == first
 
 
 def test_a_gate_chosen_afterwards_says_so() -> None:
