@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from evalstab.chat import Json
 from evalstab.gate.evidence import Evidence
@@ -36,6 +37,8 @@ ALPHA = 0.05
 DELTA = 0.10
 DEFAULT_CRITERIA = ("deliverables_incomplete",)
 TOO_FEW = "too few trials"
+MOST_MOVED = 4
+"""Candidates that are named as moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,26 @@ def _consensus(pair: Pair) -> Json:
         rankings = [[[c] for c in order] for order in orders if order]
         tau = tau_b(places_from_rankings(rankings, pair.base.candidates)).value
     put(found, "tau_between", tau, "one of the two has no single consensus")
+    found["moved"] = _moved(pair)
     return found
+
+
+def _moved(pair: Pair) -> list[Json]:
+    """The candidates whose median place differs most between the series, the furthest first."""
+    medians = [_median_places(side) for side in (pair.base, pair.new)]
+    both = zip(pair.base.candidates, *medians, strict=True)
+    moved = [
+        {"candidate": who, "base": base, "new": new}
+        for who, base, new in both
+        if base is not None and new is not None and base != new
+    ]
+    moved.sort(key=lambda one: (-abs(one["new"] - one["base"]), one["base"], one["candidate"]))
+    return moved[:MOST_MOVED]
+
+
+def _median_places(side: Evidence) -> list[float | None]:
+    columns = ([float(p) for p in column if p == p] for column in side.places.T)  # noqa: PLR0124
+    return [median(known) if known else None for known in columns]
 
 
 def _order(side: Evidence) -> list[str] | None:

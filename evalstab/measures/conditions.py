@@ -132,9 +132,14 @@ def _differs_alone(first: ScoredTrial, later: list[ScoredTrial]) -> bool:
 def _saturated(series: SeriesView) -> Iterator[Finding]:
     reasons = Counter(reason for trial in series.trials for reason in trial.facts.unreliable)
     if reasons:
-        trials = [t.index for t in series.trials if t.facts.unreliable][:TRIALS_SHOWN]
+        hit = [t for t in series.trials if t.facts.unreliable][:TRIALS_SHOWN]
         most = dict(reasons.most_common(REASONS_SHOWN))
-        yield _series_finding("series.saturated", trials=trials, reasons=most)
+        yield _series_finding(
+            "series.saturated",
+            trials=[t.index for t in hit],
+            answers=[len(t.facts.unreliable) for t in hit],
+            reasons=most,
+        )
 
 
 def _unproven(series: SeriesView) -> Iterator[Finding]:

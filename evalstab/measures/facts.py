@@ -44,7 +44,8 @@ class TrialFacts:
     fields as sent, ``tools`` and ``opening`` digests of tools and first messages; ``varied`` says
     that these differ between trials by declaration. ``first_prompt``
     and ``first_cached`` are the tokens of the first request; ``unreliable`` the reasons why rates
-    are no measurement; ``drafted`` the tokens drafted and accepted by speculation; ``answers`` one
+    are no measurement, one for each answer of which that is so;
+    ``drafted`` the tokens drafted and accepted by speculation; ``answers`` one
     digest for each answer; ``order`` the declared reading order; ``rewording`` holds the longer
     reasoning blocks without a hard loop.
     """
@@ -87,7 +88,7 @@ def trial_facts(trial: TrialView) -> TrialFacts:
         fingerprints=tuple(dict.fromkeys(r.fingerprint for r in replies if r.fingerprint)),
         first_prompt=prompt,
         first_cached=cached,
-        unreliable=tuple(dict.fromkeys(c.unreliable for c in clocks if c.unreliable)),
+        unreliable=tuple(c.unreliable for c in clocks if c.unreliable),
         drafted=_drafted(replies),
         answers=answers,
         order=tuple(map(str, trial.started.variation.get("order") or ())) if trial.started else (),

@@ -51,6 +51,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     tau_high: float | None = None
     drift: dict[str, Json | None]
     reading: str
+    provisional: bool = False
 
     @property
     def partial(self) -> bool:
@@ -58,10 +59,18 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self.judged < self.planned and self.verdict not in ("pass", "fail")
 
     @property
+    def soft(self) -> bool:
+        """Whether the gate passed it provisionally: for few trials."""
+        return self.verdict == "pass" and self.provisional
+
+    @property
     def state(self) -> str:
         """The word for people: the verdict, or why there is none."""
         if self.partial:
             return f"{self.judged} of {self.planned} valid, no verdict"
+        if self.soft:
+            trials = "trial" if self.judged == 1 else "trials"
+            return f"pass (provisional, {self.judged} {trials})"
         return "done, no gate asked" if self.verdict == "none" else self.verdict
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from evalstab.history.drift import BASELINE, LAST
-from evalstab.nightly.night import FOLDER, Item, Night
+from evalstab.nightly.night import FOLDER, Item, Night, Result
 from evalstab.nightly.summary import headline
 from evalstab.redact import redactor, remember
 from evalstab.report import labels
@@ -72,7 +72,7 @@ def _state(item: Item) -> str:
     """How a series stands, without numbers that differ from night to night where it stays so."""
     if not item.results:
         return item.status.replace("_", " ")
-    states = ["no verdict" if result.partial else result.state for result in item.results]
+    states = [_word(result) for result in item.results]
     worse = {
         which
         for result in item.results
@@ -81,6 +81,12 @@ def _state(item: Item) -> str:
     }
     drift = ", worse than the baseline" if BASELINE in worse else _OVERNIGHT
     return f"{', '.join(dict.fromkeys(states))}{drift if worse & {BASELINE, LAST} else ''}"
+
+
+def _word(result: Result) -> str:
+    if result.partial:
+        return "no verdict"
+    return "pass (provisional)" if result.soft else result.state
 
 
 def _told() -> dict[str, str]:

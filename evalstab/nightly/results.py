@@ -83,4 +83,5 @@ def _result(place: Path, named: tuple[str | None, Path | None], rows: Sequence[R
         tau_high=find_number(scores, "stability.kendall_tau.ci_high"),
         drift=drift,
         reading=told_apart(usable),
+        provisional=bool(verdict.get("provisional")),
     )

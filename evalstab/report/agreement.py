@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from evalstab.chat import Json
-from evalstab.report import labels, numbers
-from evalstab.report.facts import Facts, block, number, numbers_of, reason
+from evalstab.report import numbers
+from evalstab.report.agreement_limits import agreement_limits, log_sd_limits, modal_limits
+from evalstab.report.facts import Facts, block, number, reason
 from evalstab.report.page import Align, Paragraph, Section, Table
 from evalstab.report.sure import limits, percent_limits, why_none
-from evalstab.statistics.intervals import clopper_pearson, winner_agreement_interval
-from evalstab.statistics.scale import log_sd_interval
+from evalstab.statistics.intervals import clopper_pearson
 
 HEADER = ("number", "value", "95 % interval", "by chance", "in plain words")
 ALIGN: tuple[Align, ...] = ("left", "right", "right", "right", "left")
@@ -180,7 +180,8 @@ def _other_orders(facts: Facts) -> Iterator[Line]:
         "rbo",
         numbers.decimal,
         f"about {numbers.decimal(_rbo_chance(many))}" if many else "not 0",
-        "Overlap of the rankings from the top down, the first ten places weigh most.",
+        "Overlap of the rankings from the top down, "
+        f"{'the first ten places weigh most' if many > 10 else 'the first places weigh most'}.",
     )
 
 
@@ -205,7 +206,7 @@ def _winners(facts: Facts) -> Iterator[Line]:
         numbers.decimal,
         by_lot,
         "Chance that two trials name the same winner.",
-        _agreement_limits(facts),
+        agreement_limits(facts),
     )
     yield Line(
         "winner, most frequent",
@@ -214,7 +215,7 @@ def _winners(facts: Facts) -> Iterator[Line]:
         numbers.percent,
         f"over {numbers.percent(1 / ranked)} (1/N)" if ranked else "over 1/N",
         "Share of the trials that the most frequent winner won; chosen afterwards, so it flatters.",
-        _modal_limits(facts),
+        modal_limits(facts),
     )
     yield _entropy(winner, ranked, many)
 
@@ -257,40 +258,21 @@ def _scales(facts: Facts) -> Iterator[Line]:
         numbers.decimal,
         NO_CHANCE,
         "The same on a log scale, where factors count; about the relative spread.",
-        _log_sd_limits(facts),
+        log_sd_limits(facts),
     )
+    strict, shifted = number(icc, "absolute"), number(icc, "consistency")
+    offset = "The same after taking out a shift a trial."
+    if strict is not None and shifted is not None and shifted < strict:
+        offset += (
+            " It stands below the line above because the levels of the trials differ by less than "
+            "their scatter alone would make them: there is no shift to take out."
+        )
     for key, title, sentence in (
         ("absolute", "ICC, same numbers", "Do the trials award the same points?"),
-        ("consistency", "ICC, up to an offset", "The same after taking out a shift a trial."),
+        ("consistency", "ICC, up to an offset", offset),
         ("standardised", "ICC, up to offset and factor", "The same after taking out the factor."),
     ):
         yield Line(title, icc, key, numbers.decimal, "0", sentence + " 1 is perfect.")
-
-
-def _agreement_limits(facts: Facts) -> str:
-    winners = [frozenset(map(str, t.get("winners") or ())) for t in facts.ranked]
-    coded = {who: place for place, who in enumerate(sorted(frozenset().union(*winners)))}
-    sets = [frozenset(coded[who] for who in winner) for winner in winners]
-    found = winner_agreement_interval(sets)
-    if found.low is None or found.high is None:
-        return labels.sentence(f"no interval: {found.reason}")
-    return numbers.interval(found.low, found.high)
-
-
-def _modal_limits(facts: Facts) -> str:
-    ranked = len(facts.ranked)
-    most = min(max(facts.wins.values(), default=0), ranked)
-    return percent_limits(clopper_pearson(most, ranked) if ranked else None)
-
-
-def _log_sd_limits(facts: Facts) -> str:
-    tops = numbers_of(facts.valid, "top_score")
-    if len(tops) > 1 and min(tops) == max(tops):
-        return "no interval: no variation was seen"
-    found = log_sd_interval(tops)
-    if found.low is None or found.high is None:
-        return labels.sentence(f"no interval: {found.reason}")
-    return numbers.interval(found.low, found.high)
 
 
 def _rbo_chance(many: int) -> float:

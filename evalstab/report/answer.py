@@ -124,13 +124,27 @@ def _identical(facts: Facts) -> bool:
 
 
 def _fell_behind(facts: Facts) -> str | None:
-    """That this client could not keep up, if so; the trials named are the first twenty."""
+    """That this client could not keep up, if so: which answers have no rates, and in which trials.
+
+    The trials named are the first twenty; a shared report does not know them.
+    """
     found = _of_series(facts, SATURATED)
     if found is None:
         return None
-    trials = block(found, "detail").get("trials")
-    named = ", ".join(str(n) for n in trials) if isinstance(trials, list) else numbers.UNKNOWN
-    return f"This client could not keep up with the stream, trial {named}: those rates are unknown."
+    detail = block(found, "detail")
+    trials, counts = detail.get("trials"), detail.get("answers")
+    told = "some answers"
+    if isinstance(trials, list) and isinstance(counts, list) and len(trials) == len(counts):
+        told = ", ".join(
+            f"{numbers.plural(int(count), 'answer')} in trial {trial}"
+            for trial, count in zip(trials, counts, strict=True)
+        )
+    elif isinstance(trials, list):
+        told = f"some answers in trial {', '.join(map(str, trials))}"
+    return (
+        f"This client could not keep up with the stream of {told}: their rates are unknown and "
+        "left out, those of all other answers stand."
+    )
 
 
 def _of_series(facts: Facts, code: str) -> Json | None:

@@ -14,7 +14,7 @@ from evalstab.report.candidates import leader, places_of
 from evalstab.report.facts import Facts
 from evalstab.report.headline import Named, headline, with_interval
 from evalstab.report.ladder_speed import speeds_of
-from evalstab.report.ladder_tables import by_size
+from evalstab.report.ladder_tables import by_size, verdict_of
 from evalstab.report.launch_line import public, shared_launch, shared_rig
 from evalstab.report.page import Answer, BumpData, Curve, CurveData, Trajectory
 from evalstab.series.folder import SeriesFolder
@@ -64,7 +64,7 @@ def build_card(
         launch=_launch(origin or folder, share=origin is not None),
         rig=_rig(origin or folder, share=origin is not None),
         rates=headline(facts),
-        plot=BumpData(trials, lines),
+        plot=BumpData(trials, lines, more=len(best) - len(lines)),
         small=_small(
             folder.file.created,
             simulated=bool(facts.series.get("simulated")),
@@ -93,7 +93,7 @@ def build_ladder_card(
         verdict=labels.sentence(answer.line, 220),
         launch=_launch(origin or control, share=origin is not None),
         rig=_rig(origin or control, share=origin is not None),
-        rates=tuple(_rungs(rows)),
+        rates=tuple(_rungs(rows, simulated=file.simulated)),
         plot=CurveData(
             "active context, tokens" if sized else "trials at once",
             (_tau_curve(rows, sized=sized),),
@@ -107,14 +107,14 @@ def build_ladder_card(
     )
 
 
-def _rungs(rows: list[Json]) -> Iterator[Named]:
+def _rungs(rows: list[Json], *, simulated: bool) -> Iterator[Named]:
     """Tau and verdict of each rung; of very many the first and the last ones."""
     shown = rows if len(rows) <= MAX_RUNGS else [*rows[:4], *rows[4 - MAX_RUNGS :]]
     for row in shown:
-        word = "" if row["verdict"] == "none" else f"  {row['verdict']}"
+        word = "" if row["verdict"] == "none" else f"  {verdict_of(row)}"
         yield f"tau at {labels.name(row['name'], 16)}", with_interval(row["kendall_tau"]) + word
     if 0 < len(rows) < MAX_RUNGS - 1:
-        yield from speeds_of(rows)
+        yield from speeds_of(rows, simulated=simulated)
 
 
 def _tau_curve(rows: list[Json], *, sized: bool) -> Curve:

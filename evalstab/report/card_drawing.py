@@ -27,6 +27,8 @@ MUTED, BAND = "#57606a", "#f4f6f8"
 _LEFT = 0.04
 _PLACES_BOX, _CURVE_BOX = (0.555, 0.315, 0.27, 0.42), (0.545, 0.315, 0.4, 0.42)
 _FOOT = 0.19
+_WIDEST = 31
+"""Characters of a value that have room beside the plot at full size."""
 
 
 def draw_card(card: Card, picture: Picture = "svg") -> bytes:
@@ -82,8 +84,9 @@ def _head(canvas: Canvas, card: Card) -> None:
 def _rates(canvas: Canvas, rates: Sequence[tuple[str, str]]) -> None:
     for row, (name, value) in enumerate(rates):
         y = 0.715 - row * 0.0665
+        size = 12.5 * min(1.0, _WIDEST / len(value))
         canvas.text(_LEFT, y, name, fontsize=11.5, color=MUTED, va="center")
-        canvas.text(0.235, y, value, fontsize=12.5, va="center", fontweight="bold")
+        canvas.text(0.235, y, value, fontsize=size, va="center", fontweight="bold")
 
 
 def _foot(canvas: Canvas, card: Card) -> None:
@@ -127,6 +130,9 @@ def _places(canvas: Canvas, data: BumpData) -> None:
             told, (len(data.trials) - 1, height), xytext=(10, 0), textcoords="offset points",
             va="center", fontsize=9.5, annotation_clip=False,
         ).set_color(colour)  # fmt: skip
+    if data.more:
+        told = f"{numbers.plural(data.more, 'more candidate')} not drawn"
+        canvas.text(0.96, 0.755, told, fontsize=9.5, color=MUTED, ha="right")
     axes.set_xlim(-0.2, len(data.trials) - 0.8)
     if len(data.trials) <= 12:
         axes.set_xticks(range(len(data.trials)), data.trials)

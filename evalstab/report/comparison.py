@@ -90,7 +90,11 @@ def _stability(found: Json) -> tuple[str, ...]:
     ratio = one["noise_ratio"]
     words = "Mean Kendall tau: how far two trials of the same series agree (0 is chance)."
     if ratio is not None:
-        words += f" Trials of the new one lie {ratio:.2g} times as far apart."
+        base, new = (_apart(one[key]) for key in ("base", "new"))
+        words += (
+            f" Two trials of the new one contradict each other on about {new} of all pairs of "
+            f"candidates, two of the base on about {base}: {ratio:.2g} times as many."
+        )
     return (
         one["question"],
         one["answer"],
@@ -101,12 +105,19 @@ def _stability(found: Json) -> tuple[str, ...]:
     )
 
 
+def _apart(side: Json) -> str:
+    return numbers.percent((1 - side["kendall_tau"]) / 2)
+
+
 def _worse(found: Json) -> tuple[str, ...]:
     one = found["not_worse"]
     sure = labels.sentence(one.get("ci_low_reason") or "")
     if one["ci_low"] is not None:
         limits = numbers.interval(one["ci_low"], one["ci_high"])
-        sure = f"difference {numbers.decimal(one['difference'])}, 90 % interval {limits}"
+        sure = (
+            f"difference {numbers.decimal(one['difference'])}, 90 % interval {limits}: that of a "
+            "one-sided test at 5 %, while the one on top is the two-sided 95 % interval"
+        )
     words = "A difference that was not found is no proof of equality; this row can be one."
     return (
         one["question"],
@@ -121,14 +132,25 @@ def _worse(found: Json) -> tuple[str, ...]:
 def _consensus(found: Json) -> tuple[str, ...]:
     one = found["consensus"]
     firsts = (one["base_first"], one["new_first"])
-    winners = [" or ".join(map(labels.name, first[:4])) or "nobody" for first in firsts]
+    cells = [f"first: {' or '.join(map(labels.name, first[:4])) or 'nobody'}" for first in firsts]
     words = "Whether the two series agree on another order than each other, taken all trials."
     if one["tau_between"] is not None:
         words = (
             f"Tau between the two consensus orders is {numbers.decimal(one['tau_between'])} "
             "(1: the same order)."
         )
-    return one["question"], one["answer"], *(f"first: {w}" for w in winners), _p(one), words
+    moved = [
+        (labels.name(m["candidate"]), *map(numbers.points, (m["base"], m["new"])))
+        for m in one["moved"]
+    ]
+    if moved and firsts[0] == firsts[1]:
+        cells = [", ".join(f"{m[0]} at {m[side]}" for m in moved) for side in (1, 2)]
+    told = (f"{who} {base} → {new}" for who, base, new in moved)
+    words += f" Median places that changed most: {', '.join(told)}." if moved else _NONE_MOVED
+    return one["question"], one["answer"], *cells, _p(one), words
+
+
+_NONE_MOVED = " No median place differs: a yes comes from single trials, or from the spread alone."
 
 
 def _scale(found: Json) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import median
 
 from evalstab.chat import Json
 from evalstab.report import numbers
@@ -14,7 +13,11 @@ Named = tuple[str, str]
 
 
 def headline(facts: Facts) -> tuple[Named, ...]:
-    """Name and value of each; what is not known is said to be so."""
+    """Name and value of each; what is not known is said to be so.
+
+    The decode rate is ``speed.decode_tok_s.p50`` of scores.json, as in the history: the median over
+    the steps at the depth of the rankings, without answers that the client could not keep up with.
+    """
     return tuple(_numbers(facts))
 
 
@@ -39,7 +42,7 @@ def _numbers(facts: Facts) -> Iterator[Named]:
         f"{numbers.points(min(tops))} to {numbers.points(max(tops))}" if tops else numbers.UNKNOWN,
     )
     for name, path in (
-        ("with leaks", ("language", "spans")),
+        ("with foreign spans", ("language", "spans")),
         ("with unfinished calls", ("tool_calls", "unfinished")),
     ):
         known = numbers_of(facts.valid, *path)
@@ -48,10 +51,16 @@ def _numbers(facts: Facts) -> Iterator[Named]:
     valid = len(facts.valid)
     loops = sum(any(".loop" in c or "reworded" in c for c in _codes(t)) for t in facts.valid)
     yield "trials with loops", f"{loops} of {valid}" if valid else numbers.UNKNOWN
-    speeds = numbers_of(facts.valid, "speed", "decode_tok_s", "p50")
-    size = facts.context
+    speed = number(facts.scores, "speed", "decode_tok_s", "p50")
+    size = number(facts.scores, "speed", "context_tokens")
     at = "" if size is None else f" at {numbers.short(size)}"
-    yield "decode rate", f"{numbers.rate(median(speeds))}{at}" if speeds else numbers.UNKNOWN
+    title = rate_title("decode rate", simulated=bool(facts.series.get("simulated")))
+    yield title, numbers.UNKNOWN if speed is None else f"{numbers.rate(speed)}{at}"
+
+
+def rate_title(title: str, *, simulated: bool) -> str:
+    """The name of a rate or time of the endpoint; one of the simulator's is called so."""
+    return f"{title}, simulated" if simulated else title
 
 
 def _codes(trial: Json) -> set[str]:

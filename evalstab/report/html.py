@@ -35,12 +35,13 @@ WORDS = {
 
 STATUSES = {
     "pass": "pass",
-    "pass, provisional": "pass",
     "fail": "fail",
     "undecided": "undecided",
     "invalid": "invalid",
 }
 """Cells that are a verdict, and the look of each."""
+
+SOFT = "pass (provisional"
 
 WORDY = 40
 """Characters from which a cell is a sentence."""
@@ -83,6 +84,11 @@ def render(
         links=links,
     )
     return page
+
+
+def status_of(cell: str) -> str | None:
+    """The look of a cell that is a verdict, None for any other."""
+    return "pass" if cell.startswith(SOFT) else STATUSES.get(cell)
 
 
 def data_block(value: Any) -> Markup:
@@ -183,7 +189,7 @@ def _template(name: str) -> Any:
         "policy": policy(),
         "kind": _kind,
         "wordy": _wordy,
-        "statuses": STATUSES,
+        "status_of": status_of,
     }
     environment.filters["kind_of"] = _kind
     return environment.get_template(name)

@@ -14,7 +14,15 @@ from evalstab.report.conditions import run_command
 from evalstab.report.headline import Named, with_interval
 from evalstab.report.ladder_gate import gate_line, passes_up_to
 from evalstab.report.ladder_speed import by_rung, fast, sources, speeds_of
-from evalstab.report.ladder_tables import accuracy, by_level, by_size, judged, signed
+from evalstab.report.ladder_tables import (
+    accuracy,
+    by_level,
+    by_size,
+    judged,
+    least_ranked,
+    signed,
+    too_few_for_interval,
+)
 from evalstab.report.page import Answer, Command, Paragraph, Report, Section, Status
 from evalstab.report.write import draw_all
 from evalstab.series.files import write_whole
@@ -39,7 +47,7 @@ def build_ladder_report(
     rows = result["rungs"]
     sections = (
         by_rung(rows, result["control"]),
-        judged(rows, linked=linked),
+        judged(rows, result["control"], linked=linked),
         fast(rows),
         sources(rows),
         accuracy(rows),
@@ -52,7 +60,7 @@ def build_ladder_report(
         answer=_answer(result),
         notices=tuple(_notices(file, named)),
         sections=tuple(section for section in sections if section is not None),
-        headline=tuple(ladder_headline(result)),
+        headline=tuple(ladder_headline(result, simulated=file.simulated)),
     )
 
 
@@ -83,7 +91,7 @@ def ladder_summary(file: LadderFile, result: Json, root: Path) -> str:
     return terminal.render(build_ladder_report(file, result, root, place.here(root)))
 
 
-def ladder_headline(result: Json) -> Iterator[Named]:
+def ladder_headline(result: Json, *, simulated: bool) -> Iterator[Named]:
     """The few numbers that a ladder is known by."""
     rows = result["rungs"]
     if result.get("gate"):
@@ -93,7 +101,7 @@ def ladder_headline(result: Json) -> Iterator[Named]:
     for row in ends:
         yield f"tau at {labels.name(row['name'])} (95 %)", with_interval(row["kendall_tau"])
     if ends:
-        yield from speeds_of(ends)
+        yield from speeds_of(ends, simulated=simulated)
 
 
 def _question(rows: Sequence[Json]) -> str:
@@ -123,23 +131,31 @@ def _answer(result: Json) -> Answer:
 
 def _reading_line(result: Json) -> str:
     reading, rung = result["answer"]["reading"], result["answer"]["rung"]
-    row = next((r for r in result["rungs"] if r["name"] == rung), None)
-    change = (row or {}).get("change") or {}
-    size = "" if row is None else f" at {labels.name(rung)}"
+    rows = result["rungs"]
+    control = next((row for row in rows if row["name"] == result["control"]), None)
+    told = [row for row in rows if row["name"] == rung]
+    if reading == "less stable":
+        told = [row for row in rows if (row["change"] or {}).get("reading") == reading]
+    named = [f"{labels.name(row['name'])}{_by(row, control)}" for row in told]
+    size = f" at {', '.join(named)}" if named else ""
     return {
-        "less stable": f"Yes: agreement falls{size}{_by(change)}.",
-        "more stable": f"No: agreement is higher{size}{_by(change)}.",
-        "not less stable": f"No: agreement is not lower by more than 0.10{size}{_by(change)}.",
-        "undecided": f"Not shown: no difference was found{size}{_by(change)}, which is no proof "
+        "less stable": f"Yes: agreement falls{size}.",
+        "more stable": f"No: agreement is higher{size}.",
+        "not less stable": f"No: agreement is not lower by more than 0.10{size}.",
+        "undecided": f"Not shown: no difference was found{size}, which is no proof "
         "that there is none.",
-    }.get(reading, f"Too few trials to tell{size}{_by(change)}.")
+    }.get(reading, f"Too few trials to tell{size}.")
 
 
-def _by(change: Json) -> str:
+def _by(row: Json, control: Json | None) -> str:
+    change = row["change"] or {}
     if change.get("difference") is None:
         return ""
-    text = f" (tau {signed(change['difference'])}"
-    if change.get("ci_low") is not None:
+    text = f" (change of tau {signed(change['difference'])}"
+    if too_few_for_interval(row, control):
+        ranked = least_ranked(row, control)
+        text += f", {numbers.plural(ranked, 'trial')} are too few for an interval of the change"
+    elif change.get("ci_low") is not None:
         text += f", 95 % interval {numbers.interval(change['ci_low'], change['ci_high'])}"
     return f"{text})"
 

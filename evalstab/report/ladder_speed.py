@@ -7,7 +7,7 @@ from functools import partial
 
 from evalstab.chat import Json
 from evalstab.report import labels, numbers
-from evalstab.report.headline import Named
+from evalstab.report.headline import Named, rate_title
 from evalstab.report.ladder_tables import NONE, Column, aligned, by_size, table_of
 from evalstab.report.page import (
     Block,
@@ -50,15 +50,16 @@ def fast(rows: Sequence[Json]) -> Section:
     return Section("Speed by rung", tuple(blocks), brief=True)
 
 
-def speeds_of(rows: Sequence[Json]) -> Iterator[Named]:
+def speeds_of(rows: Sequence[Json], *, simulated: bool) -> Iterator[Named]:
     """Decode rate and time to first token, from the first of these rungs to the last."""
     for key, title, unit in (
         ("decode_tok_s", "decode rate", " tok/s"),
-        ("ttft_s", "time to first token", " s"),
+        ("ttft_s", "first token after", " s"),
     ):
         known = [(row["speed"].get(key) or {}).get("p50") for row in (rows[0], rows[-1])]
         told = list(dict.fromkeys(numbers.significant(v) for v in known if v is not None))
-        yield title, " → ".join(told) + unit if told else numbers.UNKNOWN
+        name = rate_title(title, simulated=simulated)
+        yield name, " → ".join(told) + unit if told else numbers.UNKNOWN
 
 
 def _depth(row: Json) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from urllib.parse import quote
 
 from evalstab.chat import Json
+from evalstab.measures.ladder import FEW_TRIALS
 from evalstab.report import numbers
 from evalstab.report.page import Align, Block, Paragraph, Section, Table
 
@@ -45,8 +47,19 @@ def aligned(header: Sequence[str]) -> tuple[Align, ...]:
     return tuple("left" if title in _LEFT else "right" for title in header)
 
 
-def judged(rows: Sequence[Json], *, linked: bool) -> Section:
-    """Stability by rung, each held against the control; ``linked``: rungs lead to their pages."""
+def least_ranked(row: Json, control: Json | None) -> int:
+    """Ranked trials of a rung or of its control, whichever has fewer."""
+    return min(int(one["ranked"]) for one in (row, control) if one is not None)
+
+
+def too_few_for_interval(row: Json, control: Json | None) -> bool:
+    """Whether the interval of a rung's change says nothing: few trials, and nothing was shown."""
+    reading = (row["change"] or {}).get("reading")
+    return least_ranked(row, control) < FEW_TRIALS and reading in ("too few trials", "undecided")
+
+
+def judged(rows: Sequence[Json], control: str | None, *, linked: bool) -> Section:
+    """Stability by rung, each held against ``control``; ``linked``: rungs lead to their pages."""
     columns: list[Column] = [("rung", lambda row: str(row["name"]))]
     if by_level(rows):
         columns.append(("trials at once", lambda row: numbers.count(row["concurrency"])))
@@ -58,12 +71,12 @@ def judged(rows: Sequence[Json], *, linked: bool) -> Section:
         ("complete", lambda row: numbers.count(row["complete"])),
     ]
     if any(row["verdict"] != "none" for row in rows):
-        columns.append(("verdict", _verdict))
+        columns.append(("verdict", verdict_of))
     columns += [
         ("tau", lambda row: _decimal(row["kendall_tau"]["mean"])),
         ("95 % interval", lambda row: _between(row["kendall_tau"])),
         ("change against control", lambda row: signed((row["change"] or {}).get("difference"))),
-        ("95 % interval of it", lambda row: _between(row["change"] or {})),
+        ("95 % interval of it", partial(_change_between, control=_named(rows, control))),
         ("reading", _reading),
     ]
     note = (
@@ -121,9 +134,20 @@ def _off_target(row: Json) -> str:
     return NONE if deviation is None else f"{numbers.decimal(100 * deviation['median'], 1)} %"
 
 
-def _verdict(row: Json) -> str:
-    soft = ", provisional" if row.get("provisional") and row["verdict"] == "pass" else ""
-    return f"{row['verdict']}{soft}"
+def verdict_of(row: Json) -> str:
+    """The verdict of a rung; a provisional pass says after how many trials."""
+    if row.get("provisional") and row["verdict"] == "pass":
+        return f"pass (provisional, {numbers.plural(row['trials'], 'trial')})"
+    return str(row["verdict"])
+
+
+def _named(rows: Sequence[Json], name: str | None) -> Json | None:
+    return next((row for row in rows if row["name"] == name), None)
+
+
+def _change_between(row: Json, control: Json | None) -> str:
+    few = too_few_for_interval(row, control)
+    return "too few trials" if few else _between(row["change"] or {})
 
 
 def _reading(row: Json) -> str:

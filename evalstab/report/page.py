@@ -87,10 +87,11 @@ class Trajectory:
 
 @dataclass(frozen=True, slots=True)
 class BumpData:
-    """Rank trajectories: one x position a trial, place 1 on top."""
+    """Rank trajectories: one x position a trial, place 1 on top; ``more`` have no line."""
 
     trials: tuple[str, ...]
     lines: tuple[Trajectory, ...]
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)

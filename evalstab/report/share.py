@@ -25,6 +25,7 @@ from evalstab.measures.ladder import ladder_result
 from evalstab.redact import config_folder
 from evalstab.report.facts import block, facts_of
 from evalstab.report.page import Block, Report, Table
+from evalstab.report.share_gate import shared_gate, shared_rules
 from evalstab.series.files import make_folder, write_whole
 from evalstab.series.folder import SeriesFile, SeriesFolder, open_series
 from evalstab.series.ladder import LadderFile, Rung, ladder_above
@@ -121,10 +122,10 @@ def shared(
     } | {"attrition": attrition, "model": _model(series.get("model")), "task": "ranking task"}
     told["series"]["endpoint"] = "an endpoint"
     if told["verdict"]:
-        asked = "(private)" if block(scores, "verdict").get("gate") else None
-        told["verdict"] |= {"gate": asked, "next": [], "notes": [], "reason": ""}
-        for number, rule in enumerate(told["verdict"].get("rules") or (), 1):
-            rule |= {"name": f"rule {number}", "key": "", "reason": ""}
+        verdict = block(scores, "verdict")
+        told["verdict"] |= {"gate": shared_gate(verdict), "next": [], "notes": [], "reason": ""}
+        rules = zip(told["verdict"].get("rules") or (), shared_rules(verdict), strict=True)
+        told["verdict"]["rules"] = [rule | public for rule, public in rules]
     return SeriesFolder(Path(NAME), _file(file)), told
 
 

@@ -58,10 +58,28 @@ def _at_depth(facts: Facts) -> Iterator[Block]:
         yield Paragraph(
             f"Trial {numbers.count(cold['trial'])} alone began with a cold prefix cache and is "
             f"left out of time to first token and prefill by source, just above; the rows by "
-            f"active context hold its steps too. Its first step took "
-            f"{_cell(cold, 'ttft_s')} s at {_cell(cold, 'context_tokens')} tokens, prefill "
-            f"{_cell(cold, 'prefill_tok_s')} tok/s."
+            f"active context hold its steps too. {_first_step(cold)}"
         )
+
+
+def _first_step(cold: Json) -> str:
+    """What the first step of the cold trial showed; what is missing is said in its own sentence."""
+    size = number(cold, "context_tokens")
+    at = " " if size is None else f", at {numbers.tokens(size)}, "
+    time, rate = number(cold, "ttft_s"), number(cold, "prefill_tok_s")
+    told = []
+    if time is None:
+        said = "The time to the first token of its first step is not known"
+        told.append(f"{said}: {reason(cold, 'ttft_s')}.")
+    else:
+        told.append(f"Its first step{at}gave its first token after {numbers.significant(time)} s.")
+    if rate is not None:
+        told.append(f"Its prefill rate was {numbers.rate(rate)}.")
+    elif time is None and reason(cold, "prefill_tok_s") == reason(cold, "ttft_s"):
+        told.append("Its prefill rate is not known for the same reason.")
+    else:
+        told.append(f"Its prefill rate is not known: {reason(cold, 'prefill_tok_s')}.")
+    return " ".join(told)
 
 
 def _cell(values: Json, key: str) -> str:

@@ -16,6 +16,7 @@ import pytest
 from evalstab.chat import Json
 from evalstab.nightly.night import FOLDER, Item, Night, Result, Status
 from evalstab.nightly.notify import notify
+from evalstab.nightly.summary import summary_page
 
 SECRET = "T0000/B0000/s3cr3t-hook-4711"
 
@@ -65,6 +66,7 @@ def item(verdict: str | None, status: Status = "done", *, judged: int = 5, **mor
     result = Result(
         folder="reports/x", id="x", context=None, verdict=verdict or "none", reason="because",
         judged=judged, planned=5, drift=drift, reading="",
+        provisional=more.pop("provisional", False),
     )  # fmt: skip
     entry = {"task": "three-notes", "endpoint": "rig"}
     results = (result,) if verdict else ()
@@ -191,3 +193,12 @@ def test_without_an_address_the_state_is_kept_all_the_same() -> None:
     with hook([200]) as (url, taken):
         assert told(item("pass"), url) == []
         assert taken == []
+
+
+def test_a_provisional_pass_is_told_as_one() -> None:
+    one = item("pass", judged=5, provisional=True)
+    night = Night(id="n", started="2026-11-30T02:17:00+00:00", digest="d", budget=1, items=(one,))
+    assert "| pass (provisional, 5 trials) |" in summary_page(night)
+    with hook([200]) as (url, taken):
+        assert told(one, url) == []
+        assert taken[0].splitlines()[1] == "notes on rig: pass (provisional)"

@@ -38,7 +38,9 @@ def test_model_launch_rig_verdict_ranks_and_rates(tmp_path: Path) -> None:
     series = json.loads((place / "series.json").read_text())
     series["conditions"]["hardware"] = "8 × RTX 3090"
     (place / "series.json").write_text(json.dumps(series))
-    told = words(svg_of(open_series(place), five_run()[1]))
+    scores = five_run()[1]
+    scores["speed"] = {"decode_tok_s": {"p50": 60.6}, "context_tokens": 61_900}
+    told = words(svg_of(open_series(place), scores))
     assert "MiniMax-M2.7-AWQ-hybrid-int8kv · hybrid AWQ, int8 KV · vLLM" in told
     assert "vllm/vllm-openai --model …/MiniMax" in told
     assert "erika" not in told

@@ -73,3 +73,20 @@ def test_the_difference_stands_on_top_with_its_interval(ladder: Path) -> None:
     assert "(" in told["difference of tau (95 %)"]
     few = compare_series(ladder / "60k", ladder / "16k")
     assert dict(comparison_page(few).headline)["difference of tau (95 %)"].startswith("+")
+
+
+def test_what_moved_is_named_with_its_places(ladder: Path) -> None:
+    found = compare_series(ladder / "16k", ladder / "60k")
+    moved = found["consensus"]["moved"]
+    assert moved
+    assert all(one["base"] != one["new"] for one in moved)
+    shifts = [abs(one["new"] - one["base"]) for one in moved]
+    assert shifts == sorted(shifts, reverse=True)
+    told = comparison_table(found)
+    assert f"Median places that changed most: {moved[0]['candidate']} " in told
+
+
+def test_intervals_of_the_difference_say_which_they_are(ladder: Path) -> None:
+    told = comparison_table(compare_series(ladder / "60k", ladder / "16k"))
+    assert "one-sided test at 5 %, while the one on top is the two-sided 95 % interval" in told
+    assert "contradict each other on about 0 % of all pairs of candidates" in told

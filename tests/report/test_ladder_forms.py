@@ -145,3 +145,31 @@ def test_links_lead_nowhere_else(sizes: Path, tmp_path: Path) -> None:
     elsewhere = report(sizes, "html", tmp_path / "elsewhere.html").read_text(encoding="utf-8")
     assert "60k/report.html" not in elsewhere
     assert "60k/report.html" in report(sizes, "html", None).read_text(encoding="utf-8")
+
+
+def test_the_change_of_tau_is_called_so_and_every_lower_rung_is_named(tmp_path: Path) -> None:
+    rungs = [("16k", 16_000, 1, STEADY), ("60k", 60_000, 1, TORN), ("80k", 80_000, 1, TORN)]
+    ladder_of(tmp_path / "torn", rungs)
+    told = printed(tmp_path / "torn", "md")
+    line = next(line for line in told.splitlines() if "agreement falls" in line)
+    for rung in ("60k", "80k"):
+        assert re.search(rf"{rung} \(change of tau −\d\.\d\d, 95 % interval ", line), line
+
+
+def test_three_trials_a_rung_give_no_interval_of_the_change(tmp_path: Path) -> None:
+    torn = [STEADY[0], STEADY[0], [50.0, 40.0, 30.0, 10.0, 20.0]]
+    rungs = [("16k", 16_000, 1, torn), ("60k", 60_000, 1, [torn[0], torn[2], torn[2]])]
+    ladder_of(tmp_path / "few", rungs)
+    told = printed(tmp_path / "few", "md")
+    assert "3 trials are too few for an interval of the change" in told
+    assert "| too few trials | too few trials to tell |" in told
+
+
+def test_a_provisional_pass_says_so_on_card_and_page(sizes: Path) -> None:
+    place = sizes / "60k" / "scores.json"
+    scores = json.loads(place.read_text())
+    scores["verdict"] = {"status": "pass", "gate": "nightly", "provisional": True, "rules": []}
+    place.write_text(json.dumps(scores))
+    assert "  pass (provisional, 5 trials)" in unpacked(printed(sizes, "card"))
+    badge = '<span class="badge pass">pass (provisional, 5 trials)</span>'
+    assert badge in printed(sizes, "html")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evalstab.report import markdown
 from evalstab.report.model import build_report
 from evalstab.report.page import (
     Bullets,
@@ -236,11 +237,13 @@ def test_identical_trials_are_called_determinism(tmp_path: Path) -> None:
 
 def test_a_client_that_fell_behind_says_so_first(tmp_path: Path) -> None:
     scores = scores_of([[9, 5, 1], [5, 9, 1]] * 3)
-    detail = {"trials": [2, 5], "reasons": {"the client stood still for 9% of the time": 2}}
+    reasons = {"the client stood still for 9% of the time": 2}
+    detail = {"trials": [2, 5], "answers": [1, 3], "reasons": reasons}
     scores["findings"] = [{"code": "series.saturated", "side": "harness", "detail": detail}]
     report = build_report(folder_at(tmp_path), scores)
     assert report.notices == (
-        "This client could not keep up with the stream, trial 2, 5: those rates are unknown.",
+        "This client could not keep up with the stream of 1 answer in trial 2, 3 answers in trial "
+        "5: their rates are unknown and left out, those of all other answers stand.",
     )
 
 
@@ -387,3 +390,29 @@ def test_the_noise_ceiling_is_a_yardstick(ceiling: float, better: bool) -> None:
     for text in (line, told):
         assert ("these trials agree better than that" in text) is better
         assert "cannot be asked" not in text
+
+
+def test_missing_values_of_the_cold_step_have_sentences_of_their_own(tmp_path: Path) -> None:
+    scores = five_run()[1]
+    stalled = "the client stood still for 64% of the time"
+    cold = {
+        "trial": 1, "context_tokens": 3_100, "ttft_s": None, "ttft_s_reason": stalled,
+        "prefill_tok_s": None, "prefill_tok_s_reason": stalled,
+    }  # fmt: skip
+    scores["trials"][0]["speed"] = {"by_context": [{"context_tokens": 3_100, "ttft_s": 1.0}]}
+    scores["speed"] = {"sources": [{"source": "client clock"}], "cold_first": cold}
+    told = markdown.render(build_report(folder_at(tmp_path), scores))
+    assert (
+        f"The time to the first token of its first step is not known: {stalled}. Its prefill rate "
+        "is not known for the same reason." in told
+    )
+
+
+def test_the_decode_rate_on_top_is_that_of_the_history_and_called_simulated(tmp_path: Path) -> None:
+    scores = five_run()[1]
+    scores["speed"] = {"decode_tok_s": {"p50": 40.0}, "context_tokens": 61_000}
+    assert dict(build_report(folder_at(tmp_path), scores).headline)["decode rate"] == (
+        "40.0 tok/s at 61k"
+    )
+    scores["series"]["simulated"] = True
+    assert "decode rate, simulated" in dict(build_report(folder_at(tmp_path), scores).headline)

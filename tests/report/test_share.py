@@ -152,3 +152,20 @@ def test_a_shared_report_has_a_place_of_its_own(tmp_path: Path) -> None:
     assert {path.parent for path in made.values()} == {folder.root / "shared"}
     assert (folder.root / "shared" / "card.png").read_bytes().startswith(b"\x89PNG")
     assert 'id="meta"' not in made["html"].read_text(encoding="utf-8")
+
+
+def test_a_shipped_gate_and_its_rules_are_told() -> None:
+    folder, scores = five_run()
+    rule = {
+        "name": "leaks", "key": "trial_has:text.foreign_script", "kind": "count", "value": 3,
+        "threshold": 1, "bound": "at_most", "trials": 5, "status": "fail", "reason": "of Erika",
+    }  # fmt: skip
+    own = rule | {"key": "trial_winner:Erika"}
+    scores["verdict"] = {"status": "fail", "gate": "nightly", "rules": [rule, own]}
+    told = shared(folder, scores, b"k" * 32)[1]["verdict"]
+    assert told["gate"] == "nightly"
+    assert [one["name"] for one in told["rules"]] == ["leaks", "rule 2"]
+    assert told["rules"][0]["reason"] == "3 after 5 trials, at most 1 is asked for"
+    assert "Erika" not in str(told)
+    scores["verdict"]["gate"] = "for-Erika"
+    assert shared(folder, scores, b"k" * 32)[1]["verdict"]["gate"] == "(private)"
