@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from evalstab.chat import Json
@@ -21,6 +21,26 @@ _NEUTRAL = {
     "presence_penalty": ("sampling.presence_penalty", 0.0),
 }
 LONGER = "acceptance"
+_READ = (
+    (
+        ("tool.",),
+        "Tool calls: see in the transcripts where they break off; the server's tool parser, its "
+        "chat template or a max_tokens that cuts them may be behind it.",
+    ),
+    (
+        ("text.", "reasoning."),
+        "Leaks and loops: see in the transcripts where they begin; other sampling or another chat "
+        "template may help.",
+    ),
+    (
+        ("deliverables_", "ranked"),
+        "Files: see in the transcripts what was written in place of what was asked for.",
+    ),
+)
+"""What to look for in the transcripts, by what stands in the key of a rule that failed."""
+
+_ORDER = ("stability.", "winner", "order_echo", "constant_scores", "accuracy.")
+"""What stands in the key of a rule about the order, which groups and shuffled inputs bear on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +80,16 @@ def commands(verdict: Json, policy: Policy, asked: Asked) -> list[str]:
     return []
 
 
+def advice(verdict: Json) -> list[str]:
+    """What to look for in the transcripts, a sentence for each kind of rule that failed."""
+    failed = _failed_keys(verdict)
+    return [sentence for signs, sentence in _READ if _about(failed, signs)]
+
+
+def _failed_keys(verdict: Json) -> set[str]:
+    return {str(rule["key"]) for rule in verdict["rules"] if rule["status"] == "fail"}
+
+
 def _undecided(verdict: Json, policy: Policy, asked: Asked) -> Iterator[str]:
     done, planned = int(verdict["trials"]), int(verdict["planned"])
     following = next_look(policy, planned, done)
@@ -90,10 +120,15 @@ def longer_gate(policy: Policy, candidates: int, gates: Mapping[str, Json]) -> P
 
 
 def _failed(verdict: Json, asked: Asked) -> Iterator[str]:
-    failed = {rule["key"] for rule in verdict["rules"] if rule["status"] == "fail"}
-    if any("tool." in key for key in failed):
+    failed = _failed_keys(verdict)
+    if advice(verdict):
+        yield _line("view", asked.folder)
+    if _about(failed, ("tool.",)):
         yield from _check(asked)
-    if any("order_echo" in key for key in failed) and not asked.conditions.get("shuffle"):
+    split = asked.candidates >= WORTH_SPLITTING and asked.conditions.get("groups", 1) in (1, None)
+    moved = _about(failed, _ORDER)
+    echoed = _about(failed, ("order_echo",)) or (moved and not split)
+    if echoed and not asked.conditions.get("shuffle"):
         yield _again(asked, "shuffle", ("--shuffle",))
     context = asked.conditions.get("context")
     size = max(context) if isinstance(context, list) and context else context
@@ -106,11 +141,15 @@ def _failed(verdict: Json, asked: Asked) -> Iterator[str]:
     ]
     if penalties:
         yield _again(asked, "sampling", *(("--set", penalty) for penalty in penalties))
-    if asked.candidates >= WORTH_SPLITTING and asked.conditions.get("groups", 1) in (1, None):
+    if moved and split:
         yield _again(asked, "groups", ("--groups", "2"))
     if not asked.simulated:
         yield _line("launch", "show", asked.folder)
         yield _again(asked, "launch")
+
+
+def _about(keys: Collection[str], signs: Collection[str]) -> bool:
+    return any(sign in key for key in keys for sign in signs)
 
 
 def _check(asked: Asked) -> list[str]:

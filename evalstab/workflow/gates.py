@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from evalstab.chat import Json
 from evalstab.errors import FolderError
 from evalstab.gate.looks import require_possible
-from evalstab.gate.next import commands
+from evalstab.gate.next import advice, commands
 from evalstab.gate.policy import Policy, load_policy, parse_policy, require_known
 from evalstab.gate.verdict import Circumstances, judge
 from evalstab.measures.score import Judge
@@ -98,6 +98,7 @@ def judge_of(folder: SeriesFolder, chosen: Chosen | None = None) -> Judge | None
         about = Circumstances(untestable(scores, folder), gate.chosen_after)
         verdict = judge(gate.policy, scores, about)
         known = replace(asked(folder, scores), gate=gate.look)
+        verdict["notes"] += advice(verdict)
         verdict["next"] = commands(verdict, gate.policy, known)
         return verdict
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 
-from evalstab.gate.next import Asked, commands, longer_gate
+import pytest
+
+from evalstab.gate.next import Asked, advice, commands, longer_gate
 from evalstab.gate.policy import load_policy
 from evalstab.gate.verdict import judge
 from tests.gate.making import Json, fault, people, same, scores_of, trial
@@ -27,12 +29,38 @@ def test_a_failed_gate_at_long_context() -> None:
     verdict = judge(NIGHTLY, scores_of(made, names))
     found = commands(verdict, NIGHTLY, asked(context=[80_000], sampling=SAMPLING, groups=1))
     verbs = [shlex.split(line)[1] for line in found]
-    assert verbs == ["check", "run", "run", "run", "launch", "run"]
-    assert "--context 16k" in found[1]
-    assert "extra_body.repetition_penalty=1" in found[2]
-    assert "sampling.frequency_penalty=0" in found[2]
-    assert "--groups 2" in found[3]
-    assert all("'reports/a b" in line for line in found[1:])
+    assert verbs == ["view", "check", "run", "run", "launch", "run"]
+    assert [line.partition(":")[0] for line in advice(verdict)] == ["Tool calls"]
+    assert "--context 16k" in found[2]
+    assert "extra_body.repetition_penalty=1" in found[3]
+    assert "sampling.frequency_penalty=0" in found[3]
+    assert all("'reports/a b" in line for line in found[2:])
+
+
+@pytest.mark.parametrize(
+    ("keys", "candidates", "steps"),
+    [
+        (("trial_has:text.foreign_script",), 11, ("evalstab view",)),
+        (("deliverables_incomplete",), 11, ("evalstab view",)),
+        (("stability.kendall_tau.mean",), 11, ("--groups 2",)),
+        (("winner_other",), 5, ("--shuffle",)),
+        (("trial_has:trial.order_echo",), 11, ("--shuffle", "--groups 2")),
+        (
+            ("trial_has:tool.unfinished", "stability.scale.cv"),
+            11,
+            ("evalstab view", "--groups 2"),
+        ),
+    ],
+)
+def test_each_rule_that_fails_has_a_step_of_its_own(
+    keys: tuple[str, ...], candidates: int, steps: tuple[str, ...]
+) -> None:
+    target = ("--endpoint", "sim:faulty")
+    one = Asked("reports/a", "t", target, "sim:faulty", {}, candidates, simulated=True)
+    rules = [{"key": key, "status": "fail", "reason": ""} for key in keys]
+    found = commands({"status": "fail", "rules": rules}, NIGHTLY, one)
+    assert len(found) == len(steps)
+    assert all(step in line for step, line in zip(steps, found, strict=True))
 
 
 def test_an_open_gate_goes_on_to_its_next_look() -> None:
