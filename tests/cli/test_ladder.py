@@ -148,7 +148,7 @@ def test_a_ladder_resumed_for_more_trials_plans_them_everywhere(tmp_path: Path) 
     assert "1 trial kept, 2 planned" in done.stderr
     assert "trial 1 of" not in done.stderr
     assert "--repeats 2 --seed" in (tmp_path / "out/report.md").read_text()
-    card = evalstab("report", "out", "--format", "card", "--out", "card.svg", cwd=tmp_path)
+    card = evalstab("report", "out", "--format", "card", "--output", "card.svg", cwd=tmp_path)
     assert card.returncode == 0, card.stderr
     assert "2 rungs of 2 trials" in (tmp_path / "card.svg").read_text()
 
