@@ -51,20 +51,24 @@ def command(
     ] = False,
 ) -> None:
     """Compress finished records; take old ones away. Scores, reports and baselines stay."""
-    from evalstab.workflow.disk import Pruning, prune
+    from evalstab.workflow.disk import CHANGED, LEFT, Pruning, prune
 
     found = prune(reports, Pruning(older_than, keep, dry_run))
     if as_json:
         answer_json(found)
         return
-    for one in found["series"]:
+    told = [one for one in found["series"] if one["action"].partition(":")[0] in (*CHANGED, LEFT)]
+    for one in told:
         answer(_line(one))
+    if same := len(found["series"]) - len(told):
+        answer(f"nothing to do in {same} of {len(found['series'])} series")
     word = "would be" if dry_run else "are"
     answer(f"{_size(found['bytes'])} {word} now {_size(found['bytes_after'])}")
 
 
 def _line(one: Json) -> str:
-    size = f"{_size(one['bytes'])} → {_size(one['bytes_after'])}"
+    before, after = _size(one["bytes"]), _size(one["bytes_after"])
+    size = before if one["bytes"] == one["bytes_after"] else f"{before} → {after}"
     action, _, why = one["action"].partition(": ")
     return f"{action:<18} {size:>22}  {one['folder']}{f': {why}' if why else ''}"
 

@@ -15,12 +15,16 @@ from evalstab.history.rows import Row, series_below, stamp_of
 from evalstab.history.store import open_store
 from evalstab.history.tracks import key_of
 from evalstab.series.files import disk_error, write_json
-from evalstab.series.folder import SeriesFolder, locked, open_series
+from evalstab.series.folder import locked, open_series
 from evalstab.series.pruned import PRUNED
 from evalstab.settings import read_config
 from evalstab.trial.record import COMPRESSED, RECORD_NAME, TrialEnded, read_events
 
 LEFT = "left alone"
+WOULD = ("prune", "compress")
+"""What a dry run says of a series that would change."""
+
+CHANGED = ("pruned", "compressed", *WOULD)
 LEVEL = 9
 RAW = ("trials", "hardware.jsonl", "truth.json", "calibration", "exchanges")
 """What is raw in a series folder: everything that scores and reports were made from."""
@@ -52,7 +56,7 @@ def prune(reports: Path, wanted: Pruning) -> Json:
         root = reports / row.folder
         size = size_of(root)
         action = _treated(root, row, prune=row.folder in doomed, dry_run=wanted.dry_run)
-        after = size - _raw_size(root) if action == "prune" else size_of(root)
+        after = size - _spared(root, action) if action in WOULD else size_of(root)
         done.append({"folder": str(root), "action": action, "bytes": size, "bytes_after": after})
     for root in series_below(reports, scored=False):
         size, action = size_of(root), f"{LEFT}: it was not scored yet"
@@ -137,7 +141,7 @@ def _treated(root: Path, row: Row, *, prune: bool, dry_run: bool) -> str:
             if stamp_of(root) != row.stamp:
                 raise FolderError("it changed a moment ago")
             if dry_run:
-                return "prune" if prune else "compress"
+                return "prune" if prune else "compress" if _ended_records(root) else _still(root)
             return _pruned(root) if prune else _compressed(root)
     except EvalstabError as error:
         return f"{LEFT}: {error}"
@@ -147,15 +151,34 @@ def _treated(root: Path, row: Row, *, prune: bool, dry_run: bool) -> str:
 
 def _compressed(root: Path) -> str:
     """Compress the records of ended trials, one whole file after the other."""
-    folder = open_series(root)
-    records = [r for r in sorted((root / "trials").rglob(RECORD_NAME)) if _ended(r)]
+    open_series(root)
+    records = _ended_records(root)
     for record in records:
         _compress(record)
-    return "compressed" if records or _packed(folder) else "nothing to compress"
+    return "compressed" if records else _still(root)
 
 
-def _packed(folder: SeriesFolder) -> bool:
-    return any((folder.root / "trials").rglob(f"{RECORD_NAME}{COMPRESSED}"))
+def _ended_records(root: Path) -> list[Path]:
+    return [r for r in sorted((root / "trials").rglob(RECORD_NAME)) if _ended(r)]
+
+
+def _still(root: Path) -> str:
+    packed = any((root / "trials").rglob(f"{RECORD_NAME}{COMPRESSED}"))
+    return "compressed before" if packed else "nothing to compress"
+
+
+def _spared(root: Path, action: str) -> int:
+    """Bytes that a dry run would free: what is raw, or what compression takes off the records."""
+    if action == "prune":
+        return _raw_size(root)
+    plain = (record.read_bytes() for record in _ended_records(root))
+    return sum(len(data) - len(_archive(data)) for data in plain)
+
+
+def _archive(data: bytes) -> bytes:
+    import zstandard  # noqa: PLC0415
+
+    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compress(data)
 
 
 def _ended(record: Path) -> bool:
@@ -178,7 +201,7 @@ def _compress(record: Path) -> None:
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "wb") as file:
-            file.write(zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compress(data))
+            file.write(_archive(data))
             file.flush()
             os.fsync(file.fileno())
         if zstandard.ZstdDecompressor().decompress(temporary.read_bytes()) != data:

@@ -187,3 +187,19 @@ def test_the_newest_are_kept_and_so_is_a_baseline_that_is_named(
     done = evalstab("prune", "--keep", "1", "--json", cwd=tmp_path)
     found = {Path(s["folder"]).name: s["action"] for s in json.loads(done.stdout)["series"]}
     assert found == {"one": "compressed", "n2": "pruned", "n3": "compressed"}
+
+
+def test_a_dry_run_tells_what_would_be_and_no_run_lists_what_stays(
+    reports: Path, tmp_path: Path
+) -> None:
+    would = prune(reports, Pruning(dry_run=True))
+    assert _actions(would) == {"one": "compress"}
+    assert would["bytes_after"] < would["bytes"]
+    first = evalstab("prune", cwd=tmp_path).stdout
+    assert first.startswith("compressed ")
+    assert sum(len(data) for data in _files(reports / "one").values()) == would["bytes_after"]
+    for more in ((), ("--dry-run",)):
+        again = evalstab("prune", *more, cwd=tmp_path).stdout.splitlines()
+        assert again[0] == "nothing to do in 1 of 1 series"
+        assert len(again) == 2
+    assert _actions(prune(reports, Pruning())) == {"one": "compressed before"}
