@@ -57,6 +57,7 @@ async def identify(
         models=await _served(pages),
         notes=tuple(await _notes(pages, name, model)),
         pages=pages.told,
+        simulated=dig(await pages.json(MODELS), "simulated_by") == "evalstab",
     )
 
 

@@ -25,6 +25,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     computed at once; ``kv_pool`` the tokens for which the whole KV cache has room. ``sampling`` are
     the values used where a request sends none. ``live`` counts at the moment of looking: running
     and waiting requests, used share of the KV cache. ``pages`` says what each page answered.
+    ``simulated``: it is a simulated endpoint, whose other facts are those of what it stands for.
     """
 
     engine: Fact | None = None
@@ -47,6 +48,7 @@ class ServerFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     counters: dict[str, float] = msgspec.field(default_factory=dict)
     pages: dict[str, str] = msgspec.field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    simulated: bool = False
 
     def value(self, name: str) -> Any:
         """The value of a fact, ``None`` where it is not known."""

@@ -32,7 +32,7 @@ def what_ran(folder: SeriesFolder, facts: Facts) -> Section:
         ("model", _stated(facts.series.get("model"), conditions.get("model"))),
         ("quantisation", _stated(conditions.get("quant"))),
         ("endpoint", _endpoint(file, facts)),
-        ("engine", _stated(conditions.get("engine"))),
+        ("engine", _engine(file)),
         ("active context", _context(facts)),
         ("sampling", _sampling(file)),
         ("trials", _protocol(file, facts)),
@@ -160,7 +160,13 @@ def _endpoint(file: SeriesFile, facts: Facts) -> str:
     if (how := imported.imported(file)) is not None:
         return f"imported from {imported.by_what(how)}"
     base = file.endpoint.get("base_url") or file.settings.get("base_url")
-    return f"{name}, {labels.name(base, 80)}" if base and str(base) != name else name
+    where = f"{name}, {labels.name(base, 80)}" if base and str(base) != name else name
+    return f"{where}, simulated: no model was judged" if file.endpoint.get("simulator") else where
+
+
+def _engine(file: SeriesFile) -> str:
+    known = _stated(file.conditions.get("engine"))
+    return f"{known}, simulated" if file.endpoint.get("simulator") else known
 
 
 def _context(facts: Facts) -> str:

@@ -25,6 +25,8 @@ _PAGES: Mapping[str, dict[str, Page]] = {
     "minimax": _HOSTED,
     "ollama": ollama_pages.OLLAMA,
 }
+MARK = {"simulated_by": "evalstab"}
+"""Stands on the list of models, whichever server it seems to be: no report may be mistaken."""
 _OPEN = frozenset({"/health", "/v1/health", "/ping", "/"})
 
 
@@ -50,6 +52,8 @@ def _route(world: World, path: str, method: str, page: Page) -> Route:
         if not isinstance(body, dict):
             return _refusal(refusals.bad_json(world.settings.dialect, "an object is needed"))
         answer = page(world, body)
+        if path == "/v1/models" and isinstance(answer, dict):
+            answer |= MARK
         headers = llama_pages.headers(world)
         if isinstance(answer, str):
             return PlainTextResponse(answer, headers=headers)

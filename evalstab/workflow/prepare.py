@@ -135,7 +135,8 @@ def series_file(prepared: Prepared) -> SeriesFile:
             "simulated": prepared.simulated is not None,
             "simulator_seed": request.seed if prepared.simulated is not None else None,
             "configured": configured(prepared.endpoint),
-        },
+        }
+        | _simulator(prepared),
         work=work_of(task, settings),
         conditions=conditions_of(prepared),
         repeats=prepared.repeats,
@@ -144,6 +145,12 @@ def series_file(prepared: Prepared) -> SeriesFile:
         settings=settings.model_dump(mode="json", exclude_unset=True, exclude={"headers"}),
         versions=versions(),
     )
+
+
+def _simulator(prepared: Prepared) -> Json:
+    """That a server under an address of its own says that it simulates a model."""
+    known = prepared.provenance.facts if prepared.provenance else None
+    return {"simulator": True} if known is not None and known.simulated else {}
 
 
 def configured(endpoint: str) -> Json:

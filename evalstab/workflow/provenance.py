@@ -84,6 +84,8 @@ def learn(prepared: Prepared, facts: ServerFacts | None, announce: Announce) -> 
     if prepared.simulated is not None or facts is None:
         return replace(prepared, provenance=Provenance(_nothing(SIMULATED)))
     settings = prepared.settings
+    if facts.simulated:
+        announce(f"simulated endpoint, no model was judged: {settings.base_url}")
     sampling = settings.sampling.model_dump(mode="json", exclude_none=True)
     launch = capture(
         settings.launch,

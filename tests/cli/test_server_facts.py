@@ -24,6 +24,11 @@ def test_a_series_knows_its_server(tmp_path: Path) -> None:
     assert launch["facts"]["ctx_per_slot"]["value"] == 262_144
     assert launch["facts"]["parallel"]["value"] == 1
     assert "kv_k" not in launch["facts"]
+    assert file["endpoint"]["simulator"] is True
+    assert "simulated endpoint, no model was judged: http://127.0.0.1" in done.stderr
+    report = (tmp_path / "series" / "report.md").read_text()
+    assert "llama.cpp b6700-5a91109a, simulated" in report
+    assert ", simulated: no model was judged" in report
 
 
 def test_pages_that_are_nonsense_stop_no_series(tmp_path: Path) -> None:
