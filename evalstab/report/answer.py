@@ -57,6 +57,8 @@ def notices(facts: Facts, folder: SeriesFolder, named: str) -> tuple[str, ...]:
     seed = block(folder.file.settings, "sampling").get("seed")
     own = imported.imported(folder.file) is None
     asked = block(facts.scores, "verdict").get("gate")
+    if folder.file.stopped:
+        found.append(f"It was stopped: {labels.sentence(folder.file.stopped)}")
     if own and not asked and len(facts.valid) < facts.planned:
         found.append(f"The series is not complete: evalstab resume {named} goes on.")
     if facts.series.get("simulated"):

@@ -245,7 +245,9 @@ def _file(file: SeriesFile) -> SeriesFile:
         id=NAME,
         created=file.created[:10],
         task={"name": "ranking task", "language": _fitting(_TAG, file.task.get("language"))},
-        endpoint={"name": "an endpoint", "simulated": bool(file.endpoint.get("simulated"))},
+        endpoint={"name": "an endpoint"}
+        | {key: bool(file.endpoint.get(key)) for key in ("simulated", "simulator")},
+        stopped=None,
         work={},
         conditions=conditions,
         settings=settings,

@@ -45,7 +45,8 @@ class SeriesFile(msgspec.Struct, frozen=True, kw_only=True):
 
     ``work`` must be equal for two series to be compared (task digest, prompts, tools, limits, loop
     version); ``conditions`` may differ and are then the question or a warning. ``settings`` are
-    the endpoint's resolved settings without secrets; ``gate`` is the policy asked for, or null.
+    the endpoint's resolved settings without secrets; ``gate`` is the policy asked for, or null;
+    ``stopped`` says why a series of an agent ended early, null where it did not.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -59,6 +60,7 @@ class SeriesFile(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     settings: Json
     gate: Json | None = None
+    stopped: str | None = None
     versions: Json = msgspec.field(default_factory=dict)
 
 
@@ -107,6 +109,11 @@ class SeriesFolder:
         file = msgspec.structs.replace(self.file, repeats=planned)
         write_json(self.root / SERIES_FILE, file)
         return SeriesFolder(self.root, file)
+
+    def stopped(self, why: str | None) -> None:
+        """Keep in series.json why the series ended early, None where it did not."""
+        if why != self.file.stopped:
+            write_json(self.root / SERIES_FILE, msgspec.structs.replace(self.file, stopped=why))
 
     def trial(self, index: int) -> TrialFolder:
         """The folder of a trial's current attempt (existing or not)."""

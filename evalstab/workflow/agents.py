@@ -156,6 +156,7 @@ def _finish(prepared: Prepared, folder: SeriesFolder, people: People) -> Outcome
             on_a_loop(_carry_out(prepared, folder, people))
         except EndpointUnusable as error:
             problem = str(error)
+    folder.stopped(problem)
     return finished(prepared, folder, people, problem)
 
 
@@ -244,8 +245,9 @@ async def _trial(site: _Site, trial: TrialFolder, desk: Path) -> TrialEnded:
     exchanges = list(read_exchanges(log)) if log.exists() else []
     session = session_of(name, exchanges, str(errand.workspace))
     if session is None:
+        said = end.last_words.rstrip(". ")
         raise EndpointUnusable(
-            f"the agent asked the endpoint nothing (exit code {end.code}): {end.last_words}. Its "
+            f"the agent asked the endpoint nothing (exit code {end.code}): {said}. Its "
             f"output is in {trial.path / AGENT_LOG}; does it use {{base_url}} or OPENAI_BASE_URL?"
         )
     # An agent may be quicker than the word that its limit is reached.

@@ -89,6 +89,8 @@ def test_exit_codes_and_silence_are_told(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "series")
     _, said = _run(tmp_path, f"{AGENT} silent", "--repeats", "2", code=4)
     assert "asked the endpoint nothing (exit code 3): no address, no question" in said
+    told = " ".join((tmp_path / "series" / "report.md").read_text().split())
+    assert "It was stopped: the agent asked the endpoint nothing (exit code 3)" in told
     shutil.rmtree(tmp_path / "series")
     _, said = _run(tmp_path, "no-such-program {prompt}", code=2)
     assert "cannot be started" in said
