@@ -51,18 +51,23 @@ def command(
     ] = False,
 ) -> None:
     """Compress finished records; take old ones away. Scores, reports and baselines stay."""
-    from evalstab.workflow.disk import CHANGED, LEFT, Pruning, prune
+    from evalstab.workflow.disk import Pruning, prune
 
     found = prune(reports, Pruning(older_than, keep, dry_run))
     if as_json:
         answer_json(found)
-        return
+    else:
+        _tell(found, "would be" if dry_run else "are")
+
+
+def _tell(found: Json, word: str) -> None:
+    from evalstab.workflow.disk import CHANGED, LEFT
+
     told = [one for one in found["series"] if one["action"].partition(":")[0] in (*CHANGED, LEFT)]
     for one in told:
         answer(_line(one))
     if same := len(found["series"]) - len(told):
         answer(f"nothing to do in {same} of {len(found['series'])} series")
-    word = "would be" if dry_run else "are"
     answer(f"{_size(found['bytes'])} {word} now {_size(found['bytes_after'])}")
 
 
