@@ -12,6 +12,8 @@ from evalstab.cli.common import BASIC, OUTPUT, answer, answer_json, say, verb
 if TYPE_CHECKING:
     from evalstab.chat import Json
 
+USUAL = Path("reports")
+
 EXAMPLES = """
 Examples:
 
@@ -41,14 +43,17 @@ def command(
     ] = False,
     reports: Annotated[
         Path, typer.Option(help="The folder that holds the series.", rich_help_panel=BASIC)
-    ] = Path("reports"),
+    ] = USUAL,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)
     ] = False,
 ) -> None:
     """Nights in a row, steps in them, and drift from the baseline and from last night."""
+    from evalstab.errors import FolderError
     from evalstab.workflow.trends import Chosen, drawn, history
 
+    if reports != USUAL and not reports.is_dir():
+        raise FolderError(f"{reports}: there is no such folder. Name one that holds series")
     found = history(Chosen(endpoint, task, reports), rebuild=rebuild)
     if as_json:
         answer_json(found)
@@ -57,7 +62,7 @@ def command(
 
         answer(standing_table(found["tracks"]))
     elif not found["tracks"]:
-        answer("No scored series in reports/ yet: evalstab nightly, or evalstab run, makes some.")
+        answer(f"No scored series in {reports} yet: evalstab nightly, or evalstab run, makes some.")
     else:
         _show_all(found["tracks"])
         for place in drawn(found, reports):

@@ -137,6 +137,7 @@ def test_a_wrong_key_is_named_with_the_nearest_known(tmp_path: Path, text: str, 
     ("arguments", "code", "word"),
     [
         (("run", "three-nots"), 3, "three-notes"),
+        (("history", "--reports", "nowhere"), 3, "nowhere"),
         (("run", "three-notes", "--endpoint", "rgi"), 3, "rgi"),
         (("run", "three-notes", "--endpoint", "sim:stedy"), 3, "steady"),
         (("run", "three-notes", "--repeats", "0"), 2, "--repeats"),
