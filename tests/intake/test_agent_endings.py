@@ -29,6 +29,7 @@ for turn in range(turns):
     try:
         said = ask({"model": model, "messages": messages, "tools": tools})
     except urllib.error.HTTPError as error:
+        error.read()  # who leaves before it has come, leaves no reason in the record
         sys.exit("the server said " + str(error.code))
     messages += [said, {"role": "user", "content": f"Go on {turn}."}]
 """  # noqa: E501
