@@ -30,7 +30,8 @@ def test_a_file_and_the_inputs_to_except(tmp_path: Path) -> None:
     (tmp_path / "given").mkdir()
     (tmp_path / "given" / "cv.txt").write_text("Большой опыт")
     assert _found(tmp_path, "answer.md", "--language", "de", "--inputs", "given") == []
-    assert _found(tmp_path, "answer.md", "--language", "ru") == []
+    (found,) = _found(tmp_path, "answer.md", "--language", "ru")
+    assert (found["code"], found["detail"]["language"]) == ("text.foreign_language", "de")
 
 
 def test_the_language_is_the_texts_own_where_none_is_named(tmp_path: Path) -> None:
