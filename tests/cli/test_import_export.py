@@ -121,8 +121,8 @@ def test_sessions_of_another_task_are_left_out_and_named(
         (first,) = db.execute(f"{asked} limit 1").fetchone()
         db.execute("update part set data = ? where message_id = ?", (other, first))
         db.commit()
-    asking = ("--out", tmp_path / "out", "--task", task, "--json", *options)
-    done = evalstab("import", "opencode", stores / "v1", *asking, cwd=tmp_path)
+    asking: tuple[str | Path, ...] = ("--out", tmp_path / "out", "--task", task, *options)
+    done = evalstab("import", "opencode", stores / "v1", "--json", *asking, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["trials"]) == trials
     lines = [line for line in done.stderr.splitlines() if "was left out" in line]

@@ -19,7 +19,7 @@ from evalstab.series.ladder import ladder_above, open_ladder
 from evalstab.workflow.reporting import NAMES as FORMS
 from evalstab.workflow.reporting import printed, report
 from evalstab.workflow.score import read_scores
-from tests.report.ladder_cases import NAMES, STEADY, TORN, ladder_of
+from tests.report.ladder_cases import NAMES, STEADY, TORN, Totals, ladder_of
 from tests.report.test_share import unpacked
 
 
@@ -157,9 +157,9 @@ def test_the_change_of_tau_is_called_so_and_every_lower_rung_is_named(tmp_path: 
 
 
 def test_three_trials_a_rung_give_no_interval_of_the_change(tmp_path: Path) -> None:
-    torn = [STEADY[0], STEADY[0], [50.0, 40.0, 30.0, 10.0, 20.0]]
-    rungs = [("16k", 16_000, 1, torn), ("60k", 60_000, 1, [torn[0], torn[2], torn[2]])]
-    ladder_of(tmp_path / "few", rungs)
+    torn: Totals = [STEADY[0], STEADY[0], [50.0, 40.0, 30.0, 10.0, 20.0]]
+    worse: Totals = [torn[0], torn[2], torn[2]]
+    ladder_of(tmp_path / "few", [("16k", 16_000, 1, torn), ("60k", 60_000, 1, worse)])
     told = printed(tmp_path / "few", "md")
     assert "3 trials are too few for an interval of the change" in told
     assert "| too few trials | too few trials to tell |" in told
