@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from evalstab.chat import Json
 
 USUAL = Path("reports")
+REPORTS = typer.Option(help="The folder that holds the series.", rich_help_panel=BASIC)
 
 EXAMPLES = """
 Examples:
@@ -41,19 +42,15 @@ def command(
         bool,
         typer.Option("--rebuild", help="Read every series folder again.", rich_help_panel=BASIC),
     ] = False,
-    reports: Annotated[
-        Path, typer.Option(help="The folder that holds the series.", rich_help_panel=BASIC)
-    ] = USUAL,
+    reports: Annotated[Path, REPORTS] = USUAL,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON.", rich_help_panel=OUTPUT)
     ] = False,
 ) -> None:
     """Nights in a row, steps in them, and drift from the baseline and from last night."""
-    from evalstab.errors import FolderError
     from evalstab.workflow.trends import Chosen, drawn, history
 
-    if reports != USUAL and not reports.is_dir():
-        raise FolderError(f"{reports}: there is no such folder. Name one that holds series")
+    _check_folder(reports)
     found = history(Chosen(endpoint, task, reports), rebuild=rebuild)
     if as_json:
         answer_json(found)
@@ -67,6 +64,14 @@ def command(
         _show_all(found["tracks"])
         for place in drawn(found, reports):
             say(f"plot {place}")
+
+
+def _check_folder(reports: Path) -> None:
+    """FolderError for a folder that was named and is not there."""
+    from evalstab.errors import FolderError
+
+    if reports != USUAL and not reports.is_dir():
+        raise FolderError(f"{reports}: there is no such folder. Name one that holds series")
 
 
 def _show_all(tracks: list[Json]) -> None:
