@@ -8,7 +8,6 @@ so that an exchange is written even where the proxy itself is killed in the midd
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 from collections import Counter
@@ -116,11 +115,19 @@ class Scribe:
             limit.reached.set()
 
     async def quiet(self, session: str, seconds: float) -> None:
-        """Wait until all of a session that was asked is written, at most so long."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while session in self._open.values() and not self._dead:
-                    await self._change()
+        """Wait until all of a session that was asked is written.
+
+        Given up, and told, where so long nothing is written at all: a program that outlived its
+        agent may hold an exchange open. A slow writer is waited for.
+        """
+        while session in self._open.values() and not self._dead:
+            try:
+                await asyncio.wait_for(self._change(), seconds)
+            except TimeoutError:
+                self.tell(
+                    f"{session}: a request had no end after {seconds:g} s more; it is left out"
+                )
+                return
 
     async def written(self) -> None:
         """Wait until all that has been handed over is written; NotWritten where that failed."""

@@ -87,7 +87,10 @@ def _quantiles(
 
 
 def percentile(values: npt.ArrayLike, percent: float) -> float:
-    """Quantile of at least one value, linear between neighbours."""
+    """Quantile of at least one value, linear between neighbours.
+
+    As ``numpy.percentile``, whose own cost a call is several times that of a step's few gaps.
+    """
     ordered = np.sort(np.asarray(values, dtype=float))
     place = (len(ordered) - 1) * (percent / 100)
     below = int(place)

@@ -34,39 +34,27 @@ ENTRIES = (
     '{ task = "three-notes", endpoint = "rig", repeats = 3 }',
     '{ task = "three-notes", endpoint = "other", repeats = 2 }',
 )
+PHASES = (
+    "planning the night",
+    "writing night.json",
+    "before series.json",
+    "writing series.json",
+    "between trials",
+    "during a stream",
+    "during a tool run",
+    "writing a step",
+    "scoring",
+    "writing the report",
+    "history",
+    "pages of the night",
+    "compressing",
+)
 NIGHT = Scene(
     begin=("nightly", "--quiet"),
     go_on=("nightly", "--quiet"),
     begun=lambda folder: any(folder.glob("reports/nightly/*/night.json")),
-    phases=(
-        "planning the night",
-        "writing night.json",
-        "before series.json",
-        "writing series.json",
-        "between trials",
-        "during a stream",
-        "during a tool run",
-        "writing a step",
-        "scoring",
-        "writing the report",
-        "history",
-        "pages of the night",
-        "compressing",
-    ),
-    twice=frozenset(
-        {
-            "writing night.json",
-            "before series.json",
-            "writing series.json",
-            "between trials",
-            "during a stream",
-            "during a tool run",
-            "writing a step",
-            "scoring",
-            "writing the report",
-            "history",
-        }
-    ),
+    phases=PHASES,
+    twice=frozenset(PHASES) - {"planning the night", "pages of the night", "compressing"},
 )
 CLEANING = Scene(
     begin=("prune", "--older-than", "0"),

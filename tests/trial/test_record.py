@@ -15,6 +15,7 @@ from evalstab.endpoint.base import Attempt, Clock, Reply, encoded_gaps
 from evalstab.errors import FolderError
 from evalstab.findings import finding
 from evalstab.trial.record import (
+    READ_BYTES,
     Event,
     Record,
     Step,
@@ -119,6 +120,21 @@ def test_a_torn_line_longer_than_a_block_is_dropped(tmp_path: Path) -> None:
     path.write_bytes(whole + b"x" * 200_000)
     Record(path).close()
     assert path.read_bytes() == whole
+
+
+def test_lines_longer_than_a_block_are_read_and_damage_behind_them_is_named(tmp_path: Path) -> None:
+    """Records are read in blocks; a line may cover several, and damage costs only what follows."""
+    path = tmp_path / "events.jsonl"
+    long = msgspec.structs.replace(_events()[-1], reason=HOSTILE * (3 * READ_BYTES // 40))
+    line = msgspec.json.encode(long) + b"\n"
+    assert len(line) > 2 * READ_BYTES
+    path.write_bytes(_written(path) + line + line + b'{"type":"torn')
+    assert list(read_events(path))[-2:] == [long, long]
+    path.write_bytes(_written(tmp_path / "more.jsonl") + line + b'{"type":"step"\n' + line)
+    events = read_events(path)
+    assert [next(events) for _ in range(len(_events()) + 1)][-1] == long
+    with pytest.raises(FolderError, match=f"line {len(_events()) + 2}"):
+        next(events)
 
 
 def test_a_broken_line_in_the_middle_is_no_torn_line(tmp_path: Path) -> None:
