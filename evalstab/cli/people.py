@@ -58,7 +58,8 @@ def _annotate(outcome: Outcome) -> None:
 
         verdict = outcome.scores.get("verdict") or {}
         told = f"gate {verdict.get('gate')}: {verdict.get('status')}: {verdict.get('reason')}"
-        message = outcome.problem or (told if verdict else f"exit code {outcome.exit_code}")
+        coded = f"it ended with exit code {outcome.exit_code}"
+        message = outcome.problem or (told if verdict.get("gate") else coded)
         level: Level = "warning" if outcome.exit_code == UNDECIDED else "error"
         annotate([annotation(level, f"evalstab {outcome.folder}", message)])
 
